@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target a room. What a room may import stands here and in scripts/check-arrows, which also reads the import
+// lines themselves: SwiftPM alone lets a target import a module that it never declared.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+
+let package = Package(
+    name: "gryt-push",
+    products: [
+        .executable(name: "gryt-push", targets: ["gryt-push"]),
+        .executable(name: "push-simulator", targets: ["push-simulator"]),
+    ],
+    targets: [
+        system("CLibevent", "libevent_core", "libevent-dev"),
+        system("CMicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
+        system("CNghttp2", "libnghttp2", "libnghttp2-dev"),
+        system("COpenSSL", "openssl", "libssl-dev"),
+        system("CSQLite", "sqlite3", "libsqlite3-dev"),
+
+        room("PushModel"),
+        room("Telemetry"),
+        room("Cryptography", ["COpenSSL"]),
+        room("EventLoops", ["CLibevent"]),
+        room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
+        room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
+        room("Limits", ["PushModel"]),
+        room("DeviceStore", ["PushModel", "Cryptography"]),
+        room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel"]),
+        room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
+        room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
+        room("RelayAPI", ["Relay", "PushModel", "Limits", "HTTPServer", "Telemetry"]),
+        room("PushSimulator", ["Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
+
+        program(
+            "gryt-push",
+            [
+                "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client", "Limits",
+                "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
+            ]),
+        program("push-simulator", ["PushSimulator"]),
+
+        tests("PushModelTests", ["PushModel"]),
+        tests("TelemetryTests", ["Telemetry"]),
+        tests("CryptographyTests", ["Cryptography"]),
+        tests("EventLoopsTests", ["EventLoops"]),
+        tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
+        tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "PushSimulator"]),
+        tests("LimitsTests", ["Limits", "PushModel"]),
+        tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
+        tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
+        tests("PushServicesTests", ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
+        tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
+        tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel"]),
+        tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops"]),
+        tests("SettingsTests", ["gryt-push"]),
+        tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
+    ]
+)

@@ -1,0 +1,14 @@
+#ifndef GRYT_SQLITE_SHIM_H
+#define GRYT_SQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+// SQLITE_TRANSIENT and SQLITE_STATIC are casts to a function pointer, and sqlite3_config is variadic.
+static inline int gryt_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+static inline int gryt_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
+    return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/// The thing to show, before it takes Apple's or Google's form.
+package struct PushNotification: Sendable {
+    /// Chooses the fixed text.
+    package var kind: Kind
+    /// Tells the phone which of its servers rang.
+    package var tag: CapabilityTag
+    /// Only the phone opens it.
+    package var preview: SealedPreview?
+    /// Chosen per push and the same on every retry of it, so that a repeat replaces what the phone shows already.
+    package var id: PushID
+
+    package init(kind: Kind, tag: CapabilityTag, preview: SealedPreview?, id: PushID) {
+        self.kind = kind
+        self.tag = tag
+        self.preview = preview
+        self.id = id
+    }
+}
+
+/// A random number that names one push. It says nothing about the device or the server.
+package struct PushID: Sendable, Equatable, CustomStringConvertible {
+    /// The more significant half.
+    package let high: UInt64
+    /// The less significant half.
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A fresh one from the system's generator.
+    package static func random() -> PushID {
+        var generator = SystemRandomNumberGenerator()
+        return PushID(high: generator.next(), low: generator.next())
+    }
+
+    /// The form Apple asks for in `apns-id`: a canonical lower-case UUID, marked as random (RFC 9562 section 5.4).
+    package var description: String {
+        let high = high & ~0xF000 | 0x4000
+        let low = low & ~(0xC000 << 48) | 0x8000 << 48
+        var digits: [UInt8] = []
+        digits.reserveCapacity(36)
+        for index in 0..<32 {
+            if [8, 12, 16, 20].contains(index) { digits.append(UInt8(ascii: "-")) }
+            let half = index < 16 ? high : low
+            let nibble = UInt8(half >> (60 - 4 * UInt64(index % 16)) & 15)
+            digits.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+}
