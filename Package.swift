@@ -42,11 +42,12 @@ let package = Package(
         system("CNghttp2", "libnghttp2", "libnghttp2-dev"),
         system("COpenSSL", "openssl", "libssl-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
+        .systemLibrary(name: "CSystem"),
 
         room("PushModel"),
         room("Telemetry"),
         room("Cryptography", ["COpenSSL"]),
-        room("EventLoops", ["CLibevent"]),
+        room("EventLoops", ["CLibevent", "CSystem"]),
         room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
         room("Limits", ["PushModel"]),
@@ -60,7 +61,7 @@ let package = Package(
         program(
             "gryt-push",
             [
-                "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client", "Limits",
+                "CSystem", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client", "Limits",
                 "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),

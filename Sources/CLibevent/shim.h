@@ -8,15 +8,11 @@
 #include <event2/event.h>
 #include <event2/util.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 
 // libevent spells its constants as casts and enums that Swift imports under awkward names; nothing else lives here.
 static const short gryt_ev_timeout = EV_TIMEOUT;
 static const short gryt_ev_read = EV_READ;
 static const short gryt_ev_write = EV_WRITE;
 static const short gryt_ev_persist = EV_PERSIST;
-
-// prctl is variadic. At most 15 bytes of the name are kept.
-static inline void gryt_name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 #endif

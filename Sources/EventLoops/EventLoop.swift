@@ -1,4 +1,5 @@
 import CLibevent
+import CSystem
 import Synchronization
 
 #if canImport(Glibc)

@@ -2,9 +2,8 @@
 package enum DeliveryOutcome: Sendable, Equatable {
     /// The push service took it. It never says whether the phone got it.
     case accepted
-    /// The device token is finished. `since` is when the push service knew it, where it says so; a registration newer
-    /// than that is kept.
-    case unregistered(since: WallInstant?)
+    /// The device token is finished, as far as the evidence goes.
+    case unregistered(DeathEvidence)
     /// Refused for good, and the device is not to blame.
     case rejected(Rejection)
     /// Not now: the same push may be sent again after `retryAfter`.
@@ -12,12 +11,24 @@ package enum DeliveryOutcome: Sendable, Equatable {
     /// The push service could not be asked, or did not say.
     case failed(DeliveryFailure, retryAfter: Duration)
 
+    /// How sure it is that a device token is finished.
+    package enum DeathEvidence: Sendable, Equatable {
+        /// The push service said in so many words that it is. `since` is when it knew, where it says so; a registration
+        /// newer than that is kept.
+        case stated(since: WallInstant?)
+        /// The push service does not take the token, which a wrong setting of the operator's would make it say of every
+        /// token. Believed of one, not of all at once.
+        case inferred
+    }
+
     /// Why a push was refused for good.
     package enum Rejection: Sendable, Equatable, CaseIterable {
         /// The push service did not accept the operator's key or account, or not for this app.
         case credentials
         /// The push service found fault with the push itself: a defect of the relay's.
         case malformed
+        /// The device belongs to another app or project than the operator's credentials.
+        case foreignDevice
         /// An answer that the relay does not know.
         case unknown
     }
@@ -32,8 +43,6 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case serviceUnavailable
         /// The operator's credentials are refused for now.
         case credentials
-        /// The phone registered again after the push service gave it up, so its next push may well arrive.
-        case registeredSince
     }
 
     /// Why there is no answer from the push service.

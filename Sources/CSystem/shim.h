@@ -1,0 +1,15 @@
+#ifndef GRYT_SYSTEM_SHIM_H
+#define GRYT_SYSTEM_SHIM_H
+
+#include <sys/prctl.h>
+
+// prctl is variadic, which Swift cannot call.
+
+// Of the name, at most 15 bytes are kept.
+static inline void gryt_name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// No core file, not even through a pipe of core_pattern, for which a core size of 0 does not count; and no other process
+// of the same user may attach.
+static inline int gryt_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+#endif
