@@ -54,7 +54,7 @@ let package = Package(
         room("DeviceStore", ["PushModel", "Cryptography"]),
         room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
-        room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
+        room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
         room("RelayAPI", ["Relay", "PushModel", "Limits", "HTTPServer", "Telemetry"]),
         room("PushSimulator", ["Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
 
@@ -77,7 +77,7 @@ let package = Package(
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
         tests("PushServicesTests", ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
-        tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel"]),
+        tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops"]),
         tests("SettingsTests", ["gryt-push"]),
         tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
