@@ -71,7 +71,7 @@ let package = Package(
         tests("CryptographyTests", ["Cryptography"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
-        tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "PushSimulator"]),
+        tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator"]),
         tests("LimitsTests", ["Limits", "PushModel"]),
         tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
