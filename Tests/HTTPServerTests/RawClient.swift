@@ -84,6 +84,12 @@ final class RawClient {
     /// Whether the server has closed, with nothing more to read. Waits for it.
     func isAtEnd() throws -> Bool { try buffer.isEmpty && !fill() }
 
+    /// Everything that comes until the server closes.
+    func rest() throws -> String {
+        while try fill() {}
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
     private var headEnd: Int? {
         guard buffer.count >= 4 else { return nil }
         return (0...(buffer.count - 4)).first { Array(buffer[$0..<($0 + 4)]) == [13, 10, 13, 10] }
