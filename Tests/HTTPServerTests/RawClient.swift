@@ -8,8 +8,8 @@ final class RawClient {
     private var buffer: [UInt8] = []
 
     /// Connects to a port of 127.0.0.1, or of ::1. Whatever takes longer than ten seconds fails.
-    init(port: UInt16, family: Int32 = AF_INET) throws {
-        descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    init(port: UInt16, family: AddressFamily = .four) throws {
+        descriptor = socket(family == .four ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
         var patience = timeval(tv_sec: 10, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
@@ -17,7 +17,7 @@ final class RawClient {
         var one: Int32 = 1
         unsafe _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         let connected: Int32
-        if family == AF_INET {
+        if family == .four {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
@@ -148,4 +148,9 @@ private func runWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     guard let context = unsafe context else { return nil }
     unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     return nil
+}
+
+enum AddressFamily: Sendable {
+    case four
+    case six
 }
