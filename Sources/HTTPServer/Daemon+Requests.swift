@@ -23,6 +23,7 @@ extension Daemon {
     }
 
     fileprivate func closed(_ connection: Connection) {
+        if connections.count >= configuration.maximumConnections { mustRunAgain = true }
         let last = connections.removeLast()
         if last !== connection {
             connections[connection.index] = last

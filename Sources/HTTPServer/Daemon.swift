@@ -35,6 +35,9 @@ import EventLoops
     private var mustStop = false
     /// Counts what the library reports, to see whether a run got anywhere.
     var reports = 0
+    /// Whether a connection was closed at the bound. The library takes its listener back into its epoll set at the start of a
+    /// run, but asks for none.
+    var mustRunAgain = false
     private var fruitlessRuns = 0
 
     init(
@@ -156,6 +159,10 @@ import EventLoops
         let reportsBefore = reports
         unsafe _ = MHD_run(handle)
         isRunning = false
+        if mustRunAgain {
+            mustRunAgain = false
+            runAtTurnEnd()
+        }
         var milliseconds: UInt64 = 0
         guard unsafe MHD_get_timeout(handle, &milliseconds) == .YES else { return }
         guard milliseconds == 0 else {

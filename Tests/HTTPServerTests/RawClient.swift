@@ -84,6 +84,13 @@ final class RawClient {
     /// Whether the server has closed, with nothing more to read. Waits for it.
     func isAtEnd() throws -> Bool { try buffer.isEmpty && !fill() }
 
+    /// Whether there is something to read, or the end, within so many milliseconds.
+    func hasNews(within milliseconds: Int32) -> Bool {
+        if !buffer.isEmpty { return true }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, milliseconds) > 0
+    }
+
     /// Everything that comes until the server closes.
     func rest() throws -> String {
         while try fill() {}
