@@ -1,1 +1,115 @@
-// The room's files follow.
+import CMicrohttpd
+package import EventLoops
+
+/// An HTTP/1.1 server on one loop: requests come whole to a handler, one Swift task each, and its answers go out.
+///
+/// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the configuration;
+/// what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).
+package actor HTTPServer {
+    package nonisolated let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    /// The port of the listener.
+    package nonisolated let port: UInt16
+    private let configuration: HTTPServerConfiguration
+    private let handler: any HTTPRequestHandler
+    private var listener: ListeningSocket?
+    private var daemon: Daemon?
+    private var drained: [CheckedContinuation<Void, Never>] = []
+    private var drainTimer: LoopTimer?
+
+    /// The number of handlers that have not returned, among them those whose request was answered by the fallback.
+    package private(set) var handlersRunning = 0
+
+    /// Makes a server that does not accept yet. Traps where a bound of the configuration cannot work.
+    package init(
+        on loop: EventLoop, listener: consuming ListeningSocket, configuration: HTTPServerConfiguration,
+        handler: any HTTPRequestHandler
+    ) {
+        configuration.check()
+        self.loop = loop
+        port = listener.port
+        self.listener = consume listener
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    /// Starts to accept connections. Once only.
+    ///
+    /// - Throws: ``HTTPServerError/cannotStart`` when memory or descriptors ran out.
+    package func start() throws(HTTPServerError) {
+        guard let listener = listener.take() else { preconditionFailure("a server starts once") }
+        let daemon = Daemon(
+            on: loop, configuration: configuration, handler: handler,
+            begin: { exchange, request in self.serve(exchange, request) },
+            settled: { self.checkDrained() })
+        guard daemon.start(listening: listener) else { throw .cannotStart }
+        self.daemon = daemon
+    }
+
+    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset.
+    package func stopAccepting() { daemon?.stopAccepting() }
+
+    /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
+    /// `Connection: close` after the answer to the request they are sending or waiting for.
+    ///
+    /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until ``stop()``.
+    package func drain(within duration: Duration) async -> Int {
+        guard let daemon else { return 0 }
+        daemon.drain()
+        guard daemon.exchangesInFlight > 0 else { return 0 }
+        let timer = loop.timer(for: self) { $0.endDrain() }
+        drainTimer = timer
+        timer.arm(after: duration)
+        await withCheckedContinuation { drained.append($0) }
+        return exchangesInFlight
+    }
+
+    /// Ends the server at once: requests that are being handled are answered with ``HTTPRefusal/shuttingDown``, all connections
+    /// are closed. Handlers run on to their end; their answers are dropped. Called by a handler it takes effect at the turn's end.
+    package func stop() {
+        listener = nil
+        daemon?.stop()
+        daemon = nil
+        endDrain()
+    }
+
+    /// The number of open connections.
+    package var openConnections: Int { daemon?.connections.count ?? 0 }
+
+    /// The number of requests whose first line has arrived and whose answer has not been sent.
+    package var exchangesInFlight: Int { daemon?.exchangesInFlight ?? 0 }
+
+    private func checkDrained() {
+        if exchangesInFlight == 0, !drained.isEmpty { endDrain() }
+    }
+
+    private func endDrain() {
+        drainTimer = nil
+        for waiter in drained { waiter.resume() }
+        drained = []
+    }
+
+    /// Starts the task of a request. It runs at once, within the library's callback, up to where it first waits: an answer that
+    /// needs no waiting costs no suspended connection.
+    private func serve(_ exchange: HTTPExchange, _ request: HTTPRequest) {
+        handlersRunning += 1
+        Task.immediate(executorPreference: loop) {
+            let response = await handler.respond(to: request, exchange: exchange)
+            exchange.finish(with: response)
+            handlersRunning -= 1
+        }
+    }
+}
+
+/// Why a server could not start.
+package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
+    /// libmicrohttpd refused: out of memory or of file descriptors.
+    case cannotStart
+
+    package var description: String {
+        switch self {
+        case .cannotStart: "the HTTP server could not be started (out of memory or file descriptors)"
+        }
+    }
+}

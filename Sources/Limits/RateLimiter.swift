@@ -1,5 +1,5 @@
 package import PushModel
-public import Synchronization
+import Synchronization
 
 /// What a ``RateLimiter`` says about one attempt.
 package enum RateDecision: Sendable, Equatable {
@@ -25,6 +25,8 @@ package enum RateDecision: Sendable, Equatable {
 /// An attempt is remembered to the nanosecond where `window` is a second or less, and otherwise to a tick of about `window`
 /// divided by 2^30 (100 ns for a minute, 5 µs for an hour), always towards keeping it too long.
 ///
+/// It is compiled for ``ClientAddress`` and ``CapabilityKey``; any other key works and costs several times as much.
+///
 /// Memory: 8 to 16 bytes of buckets and 56 bytes of entry a key for a key of 16 bytes (arrays double, so up to twice
 /// that), and for every key with more than one attempt in its window an array of 32 bytes and 4 bytes a further attempt
 /// (again up to twice that). A key that is over is forgotten in passing, two for each attempt of any key of its stripe,
@@ -35,8 +37,8 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     /// Keys that may be remembered at once.
     package let maximumKeys: Int
 
-    @usableFromInline let stripes: [LimiterStripe<Key>]
-    @usableFromInline let keys = Atomic<Int>(0)
+    let stripes: [LimiterStripe<Key>]
+    let keys = Atomic<Int>(0)
 
     /// Makes a limiter that remembers nothing yet.
     ///
@@ -53,7 +55,8 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Asks for one attempt of `key` at `now`, and records it when it is admitted.
-    @inlinable
+    @specialized(where Key == ClientAddress)
+    @specialized(where Key == CapabilityKey)
     package func admit(_ key: Key, at now: MonotonicInstant) -> RateDecision {
         guard limit > 0 else { return .admitted }
         let now = now.nanoseconds
@@ -69,13 +72,11 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    @usableFromInline
     enum Step {
         case decided(RateDecision)
         case full
     }
 
-    @inlinable
     func attempt(_ key: Key, hash: UInt32, in stripe: LimiterStripe<Key>, at now: Int64) -> Step {
         stripe.table.withLock { table in
             table.advance(to: now)
@@ -96,7 +97,6 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Forgets keys that are over, in the first stripe that has any; false when every key still counts.
-    @usableFromInline
     func reclaimAnywhere(at now: Int64) -> Bool {
         for stripe in stripes {
             let reclaimed = stripe.table.withLock { table in
@@ -136,9 +136,8 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 }
 
 /// A part of a limiter's keys and the mutex that guards it.
-@usableFromInline
 final class LimiterStripe<Key: Hashable & Sendable>: Sendable {
-    @usableFromInline let table: Mutex<WindowTable<Key>>
+    let table: Mutex<WindowTable<Key>>
 
     init(_ scale: WindowScale) { table = Mutex(WindowTable(scale)) }
 }

@@ -7,23 +7,20 @@
 ///
 /// An attempt made at `s` is inside the window at `now` while `now - s < window`: the window is `(now - window, now]`,
 /// open at its old end.
-@usableFromInline
 struct SlidingWindow {
     /// Tick of the newest attempt, rounded up.
-    @usableFromInline var newest: Int64
+    var newest: Int64
     /// Ticks of the older attempts, in order from `first`, modulo 2^32. The array's count is the ring's capacity.
-    @usableFromInline var ring: [UInt32] = []
-    @usableFromInline var first: Int32 = 0
-    @usableFromInline var older: Int32 = 0
+    var ring: [UInt32] = []
+    var first: Int32 = 0
+    var older: Int32 = 0
 
-    @inlinable
     init(firstAttemptAt now: WindowInstant) { newest = now.roundedUp }
 
     /// Attempts remembered, those that have left the window since the last admission among them.
-    @inlinable var count: Int { Int(older) + 1 }
+    var count: Int { Int(older) + 1 }
 
     /// Whether even the newest attempt has left the window.
-    @inlinable
     func isOver(at now: WindowInstant, _ scale: WindowScale) -> Bool {
         now.roundedDown - newest >= Int64(scale.windowTicks)
     }
@@ -31,7 +28,6 @@ struct SlidingWindow {
     /// Takes an attempt at `now`, which is not before the newest one; the window is not over.
     ///
     /// Returns nil when it is admitted and recorded; otherwise the nanoseconds until the oldest attempt leaves.
-    @inlinable
     mutating func admit(at now: WindowInstant, limit: Int, _ scale: WindowScale) -> Int64? {
         while older > 0 {
             guard age(of: ring[Int(first)], at: now) >= scale.windowTicks else { break }
@@ -55,13 +51,11 @@ struct SlidingWindow {
     ///
     /// No remembered attempt is older than two windows and a few ticks, because it was inside the window of an attempt
     /// that is inside this one; and a window has less than 2^30 ticks. So ages fit into 32 bits with a sign.
-    @inlinable
     func age(of remembered: UInt32, at now: WindowInstant) -> Int32 {
         Int32(bitPattern: UInt32(truncatingIfNeeded: now.roundedDown) &- remembered)
     }
 
     /// Makes room for one more in the ring, and gives back what a quieter key no longer needs.
-    @inlinable
     mutating func fitRing(limit: Int) {
         let capacity = ring.count
         if Int(older) == capacity {
@@ -71,7 +65,6 @@ struct SlidingWindow {
         }
     }
 
-    @usableFromInline
     mutating func resizeRing(to capacity: Int) {
         var resized = [UInt32](repeating: 0, count: capacity)
         for index in 0..<Int(older) { resized[index] = ring[(Int(first) + index) % ring.count] }
@@ -81,13 +74,11 @@ struct SlidingWindow {
 }
 
 /// An instant, in nanoseconds and in ticks.
-@usableFromInline
 struct WindowInstant {
-    @usableFromInline var nanoseconds: Int64
-    @usableFromInline var roundedDown: Int64
-    @usableFromInline var roundedUp: Int64
+    var nanoseconds: Int64
+    var roundedDown: Int64
+    var roundedUp: Int64
 
-    @inlinable
     init(nanoseconds: Int64, _ scale: WindowScale) {
         self.nanoseconds = nanoseconds
         roundedDown = nanoseconds / scale.tick
@@ -96,12 +87,11 @@ struct WindowInstant {
 }
 
 /// A window's length in ticks.
-@usableFromInline
 struct WindowScale: Sendable {
     /// Nanoseconds of a tick: the smallest of 1, 2, 5, 10, 20, 50, … with which a window has less than 2^30 ticks.
-    @usableFromInline let tick: Int64
+    let tick: Int64
     /// Ticks of the window, rounded up.
-    @usableFromInline let windowTicks: Int32
+    let windowTicks: Int32
 
     init(window: Int64) {
         var tick: Int64 = 1

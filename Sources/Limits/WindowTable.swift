@@ -4,20 +4,17 @@
 /// whether anything can be reclaimed, and nothing that still counts is ever in the way of it.
 ///
 /// Owned by one stripe of a ``RateLimiter`` and guarded by that stripe's mutex.
-@usableFromInline
 struct WindowTable<Key: Hashable> {
-    @usableFromInline
     struct Entry {
-        @usableFromInline var key: Key
-        @usableFromInline var window: SlidingWindow
-        @usableFromInline var hash: UInt32
+        var key: Key
+        var window: SlidingWindow
+        var hash: UInt32
         /// The next entry of the same bucket, or of the free list; -1 ends it.
-        @usableFromInline var chain: Int32
+        var chain: Int32
         /// The neighbours by newest attempt; -1 at the ends.
-        @usableFromInline var older: Int32 = -1
-        @usableFromInline var newer: Int32 = -1
+        var older: Int32 = -1
+        var newer: Int32 = -1
 
-        @inlinable
         init(key: Key, window: SlidingWindow, hash: UInt32, chain: Int32) {
             self.key = key
             self.window = window
@@ -26,20 +23,19 @@ struct WindowTable<Key: Hashable> {
         }
     }
 
-    @usableFromInline var buckets: [Int32] = []
-    @usableFromInline var entries: [Entry] = []
-    @usableFromInline var free: Int32 = -1
-    @usableFromInline var oldest: Int32 = -1
-    @usableFromInline var newest: Int32 = -1
+    var buckets: [Int32] = []
+    var entries: [Entry] = []
+    var free: Int32 = -1
+    var oldest: Int32 = -1
+    var newest: Int32 = -1
     /// Keys held.
-    @usableFromInline var count = 0
+    var count = 0
     /// Places for stamps in the rings of all keys.
-    @usableFromInline var ringPlaces = 0
+    var ringPlaces = 0
     /// The latest instant seen.
-    @usableFromInline var clock: WindowInstant
-    @usableFromInline let scale: WindowScale
+    var clock: WindowInstant
+    let scale: WindowScale
 
-    @inlinable
     init(_ scale: WindowScale) {
         self.scale = scale
         clock = WindowInstant(nanoseconds: 0, scale)
@@ -47,13 +43,11 @@ struct WindowTable<Key: Hashable> {
 
     /// Sets the clock. Two threads may read the time in one order and get the lock in the other; the later holder of the
     /// lock then counts from the instant of the earlier one.
-    @inlinable
     mutating func advance(to now: Int64) {
         if now > clock.nanoseconds { clock = WindowInstant(nanoseconds: now, scale) }
     }
 
     /// The entry of a key, or -1.
-    @inlinable
     func find(_ key: Key, hash: UInt32) -> Int32 {
         guard !buckets.isEmpty else { return -1 }
         var index = buckets[Int(hash) & (buckets.count - 1)]
@@ -65,7 +59,6 @@ struct WindowTable<Key: Hashable> {
     }
 
     /// Adds a key that is not there, with its first attempt at the table's clock.
-    @inlinable
     mutating func insert(_ key: Key, hash: UInt32) {
         if count >= buckets.count { growBuckets() }
         let bucket = Int(hash) & (buckets.count - 1)
@@ -85,7 +78,6 @@ struct WindowTable<Key: Hashable> {
     }
 
     /// Takes an attempt of a key that is there, at the table's clock; nil when admitted, else nanoseconds to wait.
-    @inlinable
     mutating func admit(_ index: Int32, limit: Int) -> Int64? {
         let before = entries[Int(index)].window.ring.count
         if entries[Int(index)].window.isOver(at: clock, scale) {
@@ -102,7 +94,6 @@ struct WindowTable<Key: Hashable> {
     }
 
     /// Forgets up to `most` keys whose window is over; returns how many there were.
-    @inlinable
     mutating func reclaim(atMost most: Int) -> Int {
         var reclaimed = 0
         while reclaimed < most, oldest >= 0, entries[Int(oldest)].window.isOver(at: clock, scale) {
@@ -112,7 +103,6 @@ struct WindowTable<Key: Hashable> {
         return reclaimed
     }
 
-    @usableFromInline
     mutating func remove(_ index: Int32) {
         unlink(index)
         let bucket = Int(entries[Int(index)].hash) & (buckets.count - 1)
@@ -136,7 +126,6 @@ struct WindowTable<Key: Hashable> {
         free = index
     }
 
-    @inlinable
     mutating func append(_ index: Int32) {
         entries[Int(index)].older = newest
         entries[Int(index)].newer = -1
@@ -144,7 +133,6 @@ struct WindowTable<Key: Hashable> {
         newest = index
     }
 
-    @inlinable
     mutating func unlink(_ index: Int32) {
         let older = entries[Int(index)].older
         let newer = entries[Int(index)].newer
@@ -154,7 +142,6 @@ struct WindowTable<Key: Hashable> {
 
     /// Doubles the buckets. They are never fewer than the entries, so when there are too few of them every entry is in
     /// use, and all of the array belongs into the chains.
-    @usableFromInline
     mutating func growBuckets() {
         precondition(free < 0, "an unused entry would be chained")
         buckets = [Int32](repeating: -1, count: max(4, buckets.count * 2))

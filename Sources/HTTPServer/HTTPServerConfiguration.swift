@@ -1,0 +1,40 @@
+/// The server's bounds. Checked when the server is made: a bound that cannot work traps there.
+package struct HTTPServerConfiguration: Sendable {
+    /// The largest body that reaches the handler, in bytes.
+    package var maximumBody = 8192
+    /// The largest head (request line, fields and the empty line), in bytes.
+    package var maximumHead = 8192
+    /// The largest number of header fields.
+    package var maximumFields = 100
+    /// What libmicrohttpd may hold for one connection, in bytes: the head, 64 bytes for each field, and later the head of the
+    /// answer. It is all touched once a connection has been used, so it is what an idle connection costs. A head
+    /// that does not fit is refused by the library itself.
+    package var connectionMemory = 12 * 1024
+    /// How long a connection may be silent, in whole seconds, except while its request is being answered.
+    package var idleTimeout: Duration = .seconds(60)
+    /// From the end of the request line until head and body must be complete. The request line itself must be
+    /// complete within `idleTimeout` plus this, so that no drip of bytes holds a connection for ever. Kept to a quarter of
+    /// its length or a second, whichever is shorter.
+    package var requestTimeout: Duration = .seconds(10)
+    /// At most so many connections; further ones wait in the listener's backlog.
+    package var maximumConnections = 10_000
+    /// At most so many connections of one IPv4 address or IPv6 /64; further ones are refused. 0 is without a bound, for
+    /// behind a proxy all have one address.
+    package var maximumConnectionsPerAddress = 0
+    /// Lower-case names of the header fields that a request keeps. All others are checked and never copied.
+    package var retainedHeaders: [String] = []
+
+    /// The defaults.
+    package init() {}
+
+    /// Traps where a bound cannot work.
+    func check() {
+        precondition(maximumBody >= 0, "a body cannot be smaller than nothing")
+        precondition(maximumHead > 0 && maximumFields > 0, "a request needs a head")
+        precondition(connectionMemory >= maximumHead, "a head must fit in the memory of its connection")
+        precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
+        precondition(maximumConnections > 0 && maximumConnections <= Int32.max, "a server needs connections")
+        precondition(maximumConnectionsPerAddress >= 0, "a bound cannot be negative")
+        precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")
+    }
+}
