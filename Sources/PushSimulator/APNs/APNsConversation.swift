@@ -1,0 +1,175 @@
+/// One connection to a simulated APNs. Loop thread.
+final class APNsConversation: Conversation {
+    let settings: ConnectionSettings
+    let overLimitText = "Maximum active streams violated for this endpoint."
+
+    private let service: SimulatedService
+    private let environment: PhoneEnvironment
+    private let ledger: Ledger
+    private let verifier: ProviderTokenVerifier
+    private let connection: Int
+    private let behaviour: ConnectionBehaviour
+    private var history = ProviderTokenHistory()
+    private var hasAcceptedToken = false
+
+    init(environment: PhoneEnvironment, ledger: Ledger, verifier: ProviderTokenVerifier) {
+        self.environment = environment
+        self.ledger = ledger
+        self.verifier = verifier
+        service = environment == .production ? .apnsProduction : .apnsSandbox
+        (connection, behaviour) = ledger.opened(service)
+        settings = ConnectionSettings(concurrentStreams: behaviour.firstConcurrentStreams)
+    }
+
+    func wentOverLimit() { ledger.wentOverLimit(service) }
+    func ended() { ledger.closed(service) }
+
+    func react(to request: HTTPRequest, stream: Int32) -> Reaction {
+        let (serviceFault, latency) = ledger.began(service)
+        let verdict: Verdict
+        if let fault = serviceFault {
+            verdict = .fault(fault, nil)
+        } else {
+            verdict = judge(request)
+        }
+        var reaction = perform(verdict, for: request, stream: stream)
+        reaction.delay += latency
+        return reaction
+    }
+
+    /// What is to become of one push.
+    private enum Verdict {
+        case accepted(APNsRequestRules.Passed)
+        case refused(APNsReason)
+        case dead(PhoneTable.Death)
+        /// With the push, when it was right and only then met the fault.
+        case fault(Fault, APNsRequestRules.Passed?)
+    }
+
+    private func judge(_ request: HTTPRequest) -> Verdict {
+        let push: APNsRequestRules.Passed
+        switch APNsRequestRules.check(request) {
+        case .failure(let reason): return .refused(reason)
+        case .success(let passed): push = passed
+        }
+        if let reason = providerTokenFault(request) { return .refused(reason) }
+        guard push.topic == ledger.configuration.topic else { return .refused(.topicDisallowed) }
+        if let reason = APNsRequestRules.payloadFault(request.body, pushType: push.pushType) {
+            return .refused(reason)
+        }
+        let (fault, standing) = ledger.attempt(
+            PhoneAddress(push.token, .ios), environment: environment, topic: push.topic)
+        if let fault { return .fault(fault, push) }
+        switch standing {
+        case .live: return .accepted(push)
+        case .unknown: return .refused(.badDeviceToken)
+        case .ofAnotherTopic: return .refused(.deviceTokenNotForTopic)
+        case .dead(let death): return .dead(death)
+        }
+    }
+
+    private func providerTokenFault(_ request: HTTPRequest) -> APNsReason? {
+        guard let token = bearerToken(request) else { return .missingProviderToken }
+        guard let issued = verifier.issueTime(of: token) else { return .invalidProviderToken }
+        ledger.saw(providerToken: token)
+        if let fault = history.fault(of: token, issued: issued, now: ledger.now, behaviour: behaviour) {
+            return fault
+        }
+        hasAcceptedToken = true
+        return nil
+    }
+
+    private func perform(_ verdict: Verdict, for request: HTTPRequest, stream: Int32) -> Reaction {
+        let id = request.header("apns-id").flatMap { APNsRequestRules.isCanonicalUUID($0) ? $0 : nil } ?? freshID()
+        switch verdict {
+        case .accepted(let push):
+            deliver(push, request, stream: stream, id: id)
+            return react(status: 200, reason: nil, body: nil, id: id, request, stream)
+        case .refused(let reason):
+            let body: JSON = ["reason": .string(reason.rawValue)]
+            return react(status: reason.status, reason: reason.rawValue, body: body, id: id, request, stream)
+        case .dead(let death):
+            let body: JSON = ["reason": .string(death.reason.rawValue), "timestamp": JSON(death.since)]
+            return react(status: 410, reason: death.reason.rawValue, body: body, id: id, request, stream)
+        case .fault(let fault, let push):
+            if fault.delivers, let push { deliver(push, request, stream: stream, id: id) }
+            return react(fault, id: id, request, stream)
+        }
+    }
+
+    private func react(
+        status: Int, reason: String?, body: JSON?, id: String, _ request: HTTPRequest, _ stream: Int32
+    ) -> Reaction {
+        note(request, stream, status: status, reason: reason)
+        return Reaction(
+            action: .answer(answer(status: status, body: body, id: id)), concurrentStreams: limit(after: status))
+    }
+
+    /// Success ends with its HEADERS; a refusal has a body of JSON.
+    private func answer(status: Int, body: JSON?, id: String, retryAfter: String? = nil) -> SimulatedAnswer {
+        var answer = SimulatedAnswer(status: status, headers: [HeaderField("apns-id", id)])
+        // Only the development environment gives the id by which Apple's console finds a notification.
+        if status == 200, environment == .sandbox { answer.headers.append(HeaderField("apns-unique-id", freshID())) }
+        if let retryAfter { answer.headers.append(HeaderField("retry-after", retryAfter)) }
+        if let body {
+            answer.headers.append(HeaderField("content-type", "application/json"))
+            answer.body = body.text
+        }
+        return answer
+    }
+
+    private func react(_ fault: Fault, id: String, _ request: HTTPRequest, _ stream: Int32) -> Reaction {
+        let outcome = fault.outcome { status, reason, retryAfter in
+            var body: JSON = ["reason": .string(reason)]
+            if status == 410 { body = ["reason": .string(reason), "timestamp": JSON(ledger.now)] }
+            return answer(status: status, body: body, id: id, retryAfter: retryAfter)
+        }
+        note(request, stream, status: outcome.status, reason: outcome.reason)
+        var reaction = outcome.reaction
+        if let status = outcome.status { reaction.concurrentStreams = limit(after: status) }
+        return reaction
+    }
+
+    /// One stream until a provider token was accepted; with the switch, one again after any refusal but a 410.
+    private func limit(after status: Int) -> UInt32? {
+        guard hasAcceptedToken else { return nil }
+        if behaviour.dropsToOneAfterRefusal, (400..<500).contains(status), status != 410 { return 1 }
+        return behaviour.concurrentStreams
+    }
+
+    private func deliver(_ push: APNsRequestRules.Passed, _ request: HTTPRequest, stream: Int32, id: String) {
+        ledger.deliver(
+            DeliveredNotification(
+                number: 0, service: service, platform: .ios, token: push.token, connection: connection,
+                stream: stream, headers: request.headers.filter { $0.name != "authorization" },
+                payload: String(decoding: request.body, as: UTF8.self), id: id,
+                replacementKey: push.collapseID, replacesEarlier: false, isDouble: false, instant: ledger.now),
+            identity: push.id)
+    }
+
+    private func note(_ request: HTTPRequest, _ stream: Int32, status: Int?, reason: String?) {
+        ledger.ended(
+            RequestRecord(
+                number: 0, service: service, connection: connection, stream: stream, method: request.method,
+                target: request.target, headers: request.headers, status: status, reason: reason))
+    }
+
+    /// A server-made id, in the upper case in which Apple's were seen.
+    private func freshID() -> String {
+        let digits = (0..<4).map { _ in
+            let part = String(UInt32.random(in: 0 ... .max), radix: 16, uppercase: true)
+            return String(repeating: "0", count: 8 - part.count) + part
+        }.joined()
+        let text = Array(digits)
+        return [text[0..<8], text[8..<12], text[12..<16], text[16..<20], text[20..<32]].map { String($0) }
+            .joined(separator: "-")
+    }
+}
+
+/// What follows `bearer `, in either case, in `authorization`; nil without it.
+func bearerToken(_ request: HTTPRequest) -> String? {
+    guard let value = request.header("authorization"), value.utf8.count > 7,
+        value.prefix(7).lowercased() == "bearer "
+    else { return nil }
+    return String(value.dropFirst(7))
+}

@@ -1,0 +1,154 @@
+/// One connection to a simulated FCM. Loop thread.
+final class FCMConversation: Conversation {
+    let settings: ConnectionSettings
+    let overLimitText = "exceeded_max_concurrent_streams"
+
+    private let ledger: Ledger
+    private let connection: Int
+
+    init(ledger: Ledger) {
+        self.ledger = ledger
+        let (number, behaviour) = ledger.opened(.fcm)
+        connection = number
+        settings = ConnectionSettings(
+            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
+            maxHeaderListSize: 65_536)
+    }
+
+    func wentOverLimit() { ledger.wentOverLimit(.fcm) }
+    func ended() { ledger.closed(.fcm) }
+
+    func react(to request: HTTPRequest, stream: Int32) -> Reaction {
+        let (serviceFault, latency) = ledger.began(.fcm)
+        let verdict: Verdict
+        if let serviceFault {
+            verdict = .fault(serviceFault, nil)
+        } else {
+            verdict = judge(request)
+        }
+        var reaction = perform(verdict, for: request, stream: stream)
+        reaction.delay += latency
+        return reaction
+    }
+
+    private enum Verdict {
+        case accepted(FCMMessageRules.Passed)
+        case refused(GoogleError)
+        /// A page for people: nothing of FCM's answers at this address.
+        case notFound
+        /// With the message, when it was right and only then met the fault.
+        case fault(Fault, FCMMessageRules.Passed?)
+    }
+
+    private func judge(_ request: HTTPRequest) -> Verdict {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+        guard request.method == "POST", parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "projects",
+            parts[4] == "messages:send"
+        else { return .notFound }
+        if let refusal = checkAccessToken(request) { return .refused(refusal) }
+        let configuration = ledger.configuration
+        guard parts[3] == configuration.projectID || parts[3] == configuration.projectNumber else {
+            return .refused(.permissionDenied(project: parts[3]))
+        }
+        let mediaType = request.header("content-type")?.prefix { $0 != ";" }.lowercased()
+        guard mediaType == "application/json" else {
+            let text = "Invalid JSON payload received. Unexpected content type."
+            return .refused(.badRequest([FieldViolation(field: "", description: text)]))
+        }
+        switch FCMMessageRules.check(request.body) {
+        case .failure(let refusal): return .refused(refusal)
+        case .success(let push): return meet(push)
+        }
+    }
+
+    private func checkAccessToken(_ request: HTTPRequest) -> GoogleError? {
+        guard let token = bearerToken(request) else { return .unauthenticated("CREDENTIALS_MISSING") }
+        guard let expiry = ledger.expiry(ofAccessToken: token) else {
+            return .unauthenticated("ACCESS_TOKEN_TYPE_UNSUPPORTED")
+        }
+        return ledger.now < expiry ? nil : .unauthenticated("ACCESS_TOKEN_EXPIRED")
+    }
+
+    private func meet(_ push: FCMMessageRules.Passed) -> Verdict {
+        let (fault, standing) = ledger.attempt(PhoneAddress(push.token, .android))
+        if let fault { return .fault(fault, push) }
+        switch standing {
+        case .live: return .accepted(push)
+        case .dead: return .refused(.unregistered)
+        case .unknown:
+            return .refused(
+                .invalidArgument(
+                    "The registration token is not a valid FCM registration token", field: "message.token"))
+        case .ofAnotherTopic:
+            return .refused(
+                GoogleError(
+                    code: 403, message: "SenderId mismatch", status: "PERMISSION_DENIED",
+                    errorCode: "SENDER_ID_MISMATCH"))
+        }
+    }
+
+    private func perform(_ verdict: Verdict, for request: HTTPRequest, stream: Int32) -> Reaction {
+        switch verdict {
+        case .accepted(let push):
+            let name = deliver(push, request, stream: stream)
+            note(request, stream, status: 200, reason: nil)
+            let body: JSON = ["name": .string(name)]
+            return Reaction(action: .answer(answer(status: 200, body: body.text, retryAfter: nil)))
+        case .refused(let error):
+            note(request, stream, status: error.code, reason: error.reason)
+            return Reaction(action: .answer(answer(status: error.code, body: error.json.text, retryAfter: nil)))
+        case .notFound:
+            note(request, stream, status: 404, reason: nil)
+            return Reaction(
+                action: .answer(
+                    SimulatedAnswer(
+                        status: 404, headers: [HeaderField("content-type", "text/html; charset=UTF-8")],
+                        body: Self.notFoundPage)))
+        case .fault(let fault, let push):
+            if fault.delivers, let push { _ = deliver(push, request, stream: stream) }
+            let outcome = fault.outcome { status, reason, retryAfter in
+                let error = GoogleError(
+                    code: status, message: "Simulated.", status: GoogleError.status(of: status), errorCode: reason)
+                return answer(status: status, body: error.json.text, retryAfter: retryAfter)
+            }
+            note(request, stream, status: outcome.status, reason: outcome.reason)
+            return outcome.reaction
+        }
+    }
+
+    private static let notFoundPage = """
+        <!DOCTYPE html>
+        <html lang=en><title>Error 404 (Not Found)!!1</title>
+        <p><b>404.</b> <ins>That’s an error.</ins> <p>The requested URL was not found on this server.
+        """
+
+    private func answer(status: Int, body: String, retryAfter: String?) -> SimulatedAnswer {
+        var headers = [HeaderField("content-type", "application/json; charset=UTF-8")]
+        if let retryAfter { headers.append(HeaderField("retry-after", retryAfter)) }
+        return SimulatedAnswer(status: status, headers: headers, body: body)
+    }
+
+    /// Puts the message on the phone, unless it was to be judged only; gives the name it gets.
+    private func deliver(_ push: FCMMessageRules.Passed, _ request: HTTPRequest, stream: Int32) -> String {
+        let prefix = "projects/\(ledger.configuration.projectID)/messages/"
+        guard !push.validateOnly else { return prefix + "fake_message_id" }
+        let now = ledger.now
+        let name = prefix + "0:\(now)000%" + String(UInt64.random(in: 0 ... .max), radix: 16)
+        ledger.deliver(
+            DeliveredNotification(
+                number: 0, service: .fcm, platform: .android, token: push.token, connection: connection,
+                stream: stream, headers: request.headers.filter { $0.name != "authorization" },
+                payload: push.message.text, id: name, replacementKey: push.tag, replacesEarlier: false,
+                isDouble: false, instant: now),
+            // A data-only message has no tag; its preview is sealed with a nonce that no other push has.
+            identity: push.tag ?? push.message["data"]?["p"]?.string)
+        return name
+    }
+
+    private func note(_ request: HTTPRequest, _ stream: Int32, status: Int?, reason: String?) {
+        ledger.ended(
+            RequestRecord(
+                number: 0, service: .fcm, connection: connection, stream: stream, method: request.method,
+                target: request.target, headers: request.headers, status: status, reason: reason))
+    }
+}

@@ -1,0 +1,269 @@
+import Synchronization
+
+/// What the services share and tests look into: declared phones, faults, access tokens and the books.
+///
+/// Everything is guarded by one mutex, which nobody holds over a signature, a callback or I/O; any thread may call.
+final class Ledger: Sendable {
+    let configuration: SimulatorConfiguration
+    private let state: Mutex<State>
+
+    private struct State {
+        var phones: PhoneTable
+        var serviceFaults: [SimulatedService: FaultQueue] = [:]
+        var latency: [SimulatedService: Duration] = [:]
+        var behaviours: [SimulatedService: ConnectionBehaviour] = [:]
+        var accessTokens: [String: Int64] = [:]
+        var clockOffset: Int64 = 0
+        var books = SimulatorBooks()
+        var notifications: Recent<DeliveredNotification>
+        var requests: Recent<RequestRecord>
+        var seenPushes: RecentKeys
+        var seenReplacements: RecentKeys
+        var seenProviderTokens: RecentKeys
+        var delivered: [PhoneAddress: Int] = [:]
+        var attempted: [PhoneAddress: Int] = [:]
+        var watches: [Int: Watch] = [:]
+        var lastConnection = 0
+        var lastRequest = 0
+        var lastNotification = 0
+        var lastWatch = 0
+        var observer: (@Sendable (DeliveredNotification) -> Void)?
+    }
+
+    /// Somebody who waits for a number of deliveries or attempts.
+    private struct Watch {
+        var address: PhoneAddress
+        var count: Int
+        var countsAttempts: Bool
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    init(configuration: SimulatorConfiguration) {
+        self.configuration = configuration
+        let depth = configuration.recordsKept
+        state = Mutex(
+            State(
+                phones: PhoneTable(isStrict: configuration.isStrict),
+                notifications: Recent(depth: depth), requests: Recent(depth: depth),
+                seenPushes: RecentKeys(depth: max(depth, 100_000)),
+                seenReplacements: RecentKeys(depth: max(depth, 100_000)),
+                seenProviderTokens: RecentKeys(depth: 10_000)))
+    }
+
+    // MARK: Time
+
+    /// Milliseconds since 1970, by the configured clock and what ``advanceClock(by:)`` added.
+    var now: Int64 {
+        configuration.clock() + state.withLock { $0.clockOffset }
+    }
+
+    /// Moves the simulator's clock, and only it.
+    func advanceClock(by milliseconds: Int64) {
+        state.withLock { $0.clockOffset += milliseconds }
+    }
+
+    // MARK: Declarations
+
+    /// Changes what is declared about phones.
+    func updatePhones(_ change: @Sendable (inout PhoneTable) -> Void) {
+        state.withLock { change(&$0.phones) }
+    }
+
+    /// Changes the faults of a whole service.
+    func updateFaults(of service: SimulatedService, _ change: @Sendable (inout FaultQueue) -> Void) {
+        state.withLock { change(&$0.serviceFaults[service, default: FaultQueue()]) }
+    }
+
+    /// Sets how long each answer of a service waits.
+    func setLatency(_ latency: Duration, of service: SimulatedService) {
+        state.withLock { $0.latency[service] = latency }
+    }
+
+    /// Sets how later connections of a service behave.
+    func setBehaviour(_ behaviour: ConnectionBehaviour, of service: SimulatedService) {
+        state.withLock { $0.behaviours[service] = behaviour }
+    }
+
+    /// Sets who is told of each notification, on the loop's thread.
+    func setObserver(_ observer: (@Sendable (DeliveredNotification) -> Void)?) {
+        state.withLock { $0.observer = observer }
+    }
+
+    // MARK: Connections and requests, from the services
+
+    /// Notes a new connection; gives its number and how it behaves.
+    func opened(_ service: SimulatedService) -> (number: Int, behaviour: ConnectionBehaviour) {
+        state.withLock { state in
+            state.lastConnection += 1
+            state.books.services[service, default: .init()].connectionsOpened += 1
+            state.books.services[service, default: .init()].connectionsOpen += 1
+            return (state.lastConnection, state.behaviours[service] ?? .usual(of: service))
+        }
+    }
+
+    /// Notes the end of a connection.
+    func closed(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].connectionsOpen -= 1 }
+    }
+
+    /// Notes a stream beyond the limit.
+    func wentOverLimit(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].overLimitStreams += 1 }
+    }
+
+    /// Notes a whole request; gives the fault of the service that it meets, if any, and the latency.
+    func began(_ service: SimulatedService) -> (fault: Fault?, latency: Duration) {
+        state.withLock { state in
+            state.books.services[service, default: .init()].requests += 1
+            return (state.serviceFaults[service]?.next(), state.latency[service] ?? .zero)
+        }
+    }
+
+    /// Notes what became of a request.
+    func ended(_ record: RequestRecord) {
+        state.withLock { state in
+            state.lastRequest += 1
+            var record = record
+            record.number = state.lastRequest
+            state.requests.append(record)
+            if let status = record.status {
+                state.books.services[record.service, default: .init()].answers[status, default: 0] += 1
+            }
+            if let reason = record.reason {
+                state.books.services[record.service, default: .init()].refusals[reason, default: 0] += 1
+            }
+        }
+    }
+
+    /// Notes a provider token with a right signature.
+    func saw(providerToken: String) {
+        state.withLock { state in
+            if state.seenProviderTokens.insert(providerToken) { state.books.providerTokens += 1 }
+        }
+    }
+
+    // MARK: Phones, from the services
+
+    /// Notes that a right push reached for a phone; gives what it meets there.
+    func attempt(
+        _ address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil
+    ) -> (fault: Fault?, standing: PhoneTable.Standing) {
+        let (outcome, woken) = state.withLock { state in
+            state.attempted[address, default: 0] += 1
+            let fault = state.phones.nextFault(of: address)
+            let standing = state.phones.standing(of: address, environment: environment, topic: topic)
+            return ((fault, standing), Self.takeDue(&state, for: address))
+        }
+        for continuation in woken { continuation.resume() }
+        return outcome
+    }
+
+    /// Puts a notification on a phone. `identity` is what makes two pushes the same one; nil where nothing does.
+    func deliver(_ notification: DeliveredNotification, identity: String?) {
+        let address = PhoneAddress(notification.token, notification.platform)
+        let (noted, observer, woken) = state.withLock { state in
+            var noted = notification
+            state.lastNotification += 1
+            noted.number = state.lastNotification
+            let prefix = "\(notification.platform.rawValue) \(address.token) "
+            if let identity { noted.isDouble = !state.seenPushes.insert(prefix + identity) }
+            if let key = notification.replacementKey {
+                noted.replacesEarlier = !state.seenReplacements.insert(prefix + key)
+            }
+            state.books.services[notification.service, default: .init()].delivered += 1
+            if noted.isDouble { state.books.services[notification.service, default: .init()].doubles += 1 }
+            state.notifications.append(noted)
+            state.delivered[address, default: 0] += 1
+            return (noted, state.observer, Self.takeDue(&state, for: address))
+        }
+        for continuation in woken { continuation.resume() }
+        observer?(noted)
+    }
+
+    // MARK: Access tokens
+
+    /// Remembers a token that is good until then (milliseconds since 1970).
+    func issued(accessToken: String, until expiry: Int64) {
+        state.withLock { state in
+            state.accessTokens[accessToken] = expiry
+            state.books.accessTokens += 1
+        }
+    }
+
+    /// When the token ends; nil for one that was never given out, or was revoked.
+    func expiry(ofAccessToken token: String) -> Int64? {
+        state.withLock { $0.accessTokens[token] }
+    }
+
+    /// Makes every access token given out so far one that was never given out.
+    func revokeAccessTokens() {
+        state.withLock { $0.accessTokens.removeAll() }
+    }
+
+    // MARK: Looking and waiting
+
+    /// A copy of the books.
+    var books: SimulatorBooks {
+        state.withLock { state in
+            var books = state.books
+            books.notifications = state.notifications.all
+            books.requests = state.requests.all
+            return books
+        }
+    }
+
+    /// Notifications that the phone got.
+    func deliveredCount(_ address: PhoneAddress) -> Int {
+        state.withLock { $0.delivered[address] ?? 0 }
+    }
+
+    /// Pushes that reached for the phone, refused and unanswered ones too.
+    func attemptedCount(_ address: PhoneAddress) -> Int {
+        state.withLock { $0.attempted[address] ?? 0 }
+    }
+
+    /// Returns once the phone got (or was reached for) so many times.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    func wait(for address: PhoneAddress, count: Int, countsAttempts: Bool) async throws {
+        let number = state.withLock { state in
+            state.lastWatch += 1
+            return state.lastWatch
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isDue = state.withLock { state in
+                    let watch = Watch(
+                        address: address, count: count, countsAttempts: countsAttempts, continuation: continuation)
+                    if Self.isDue(watch, state) { return true }
+                    state.watches[number] = watch
+                    return false
+                }
+                if isDue { continuation.resume() }
+                // A cancellation that came before the watch was there found nothing to cancel.
+                if Task.isCancelled { cancelWatch(number) }
+            }
+        } onCancel: {
+            cancelWatch(number)
+        }
+    }
+
+    private func cancelWatch(_ number: Int) {
+        let watch = state.withLock { $0.watches.removeValue(forKey: number) }
+        watch?.continuation.resume(throwing: CancellationError())
+    }
+
+    private static func isDue(_ watch: Watch, _ state: State) -> Bool {
+        let counts = watch.countsAttempts ? state.attempted : state.delivered
+        return counts[watch.address] ?? 0 >= watch.count
+    }
+
+    private static func takeDue(
+        _ state: inout State, for address: PhoneAddress
+    ) -> [CheckedContinuation<Void, any Error>] {
+        guard !state.watches.isEmpty else { return [] }
+        let due = state.watches.filter { $0.value.address == address && isDue($0.value, state) }
+        for number in due.keys { state.watches[number] = nil }
+        return due.values.map(\.continuation)
+    }
+}

@@ -1,0 +1,75 @@
+/// What was declared about phones. Pure; the ledger guards it.
+struct PhoneTable: Sendable {
+    /// Whether only declared phones exist. Otherwise every token of the right form is a live phone.
+    var isStrict: Bool
+    private var phones: [PhoneAddress: Phone] = [:]
+
+    private struct Phone {
+        var environment: PhoneEnvironment?
+        var topic: String?
+        var death: Death?
+        var faults = FaultQueue()
+    }
+
+    /// How a token ended.
+    struct Death: Equatable {
+        /// Milliseconds since 1970.
+        var since: Int64
+        var reason: DeathReason
+    }
+
+    /// What a push to a phone meets.
+    enum Standing: Equatable {
+        case live
+        /// Nobody has this token, in this environment at least.
+        case unknown
+        /// The token belongs to another app.
+        case ofAnotherTopic
+        case dead(Death)
+    }
+
+    init(isStrict: Bool) { self.isStrict = isStrict }
+
+    mutating func declareLive(_ address: PhoneAddress, environment: PhoneEnvironment?, topic: String?) {
+        phones[address, default: Phone()].environment = environment
+        phones[address, default: Phone()].topic = topic
+        phones[address, default: Phone()].death = nil
+    }
+
+    mutating func declareDead(_ address: PhoneAddress, _ death: Death) {
+        phones[address, default: Phone()].death = death
+    }
+
+    mutating func forget(_ address: PhoneAddress) {
+        phones[address] = nil
+    }
+
+    mutating func add(_ fault: Fault, to address: PhoneAddress) {
+        phones[address, default: Phone()].faults.add(fault)
+    }
+
+    mutating func clearFaults(of address: PhoneAddress) {
+        phones[address]?.faults.clear()
+    }
+
+    mutating func nextFault(of address: PhoneAddress) -> Fault? {
+        phones[address]?.faults.next()
+    }
+
+    /// `environment` and `topic` are what the push came by; Android has neither.
+    func standing(
+        of address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil
+    ) -> Standing {
+        guard let phone = phones[address] else { return isStrict ? .unknown : .live }
+        if let own = phone.environment, let environment, own != environment { return .unknown }
+        if let own = phone.topic, let topic, own != topic { return .ofAnotherTopic }
+        if let death = phone.death { return .dead(death) }
+        return .live
+    }
+}
+
+/// Apple's two words for a finished token; Google has one for both.
+package enum DeathReason: String, Sendable, CaseIterable {
+    case unregistered = "Unregistered"
+    case expired = "ExpiredToken"
+}

@@ -1,0 +1,71 @@
+import Cryptography
+
+/// One connection to Google's simulated token endpoint. Loop thread.
+final class OAuthConversation: Conversation {
+    let settings: ConnectionSettings
+    let overLimitText = "exceeded_max_concurrent_streams"
+
+    private let ledger: Ledger
+    private let rules: AssertionRules
+    private let connection: Int
+
+    init(ledger: Ledger, rules: AssertionRules) {
+        self.ledger = ledger
+        self.rules = rules
+        let (number, behaviour) = ledger.opened(.oauth)
+        connection = number
+        settings = ConnectionSettings(
+            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
+            maxHeaderListSize: 65_536)
+    }
+
+    func wentOverLimit() { ledger.wentOverLimit(.oauth) }
+    func ended() { ledger.closed(.oauth) }
+
+    func react(to request: HTTPRequest, stream: Int32) -> Reaction {
+        let (fault, latency) = ledger.began(.oauth)
+        var reaction: Reaction
+        let status: Int?
+        let reason: String?
+        if let fault {
+            (reaction, status, reason) = fault.outcome { status, reason, retryAfter in
+                refusal(.init(status: status, error: reason, description: "Simulated."), retryAfter: retryAfter)
+            }
+        } else if let refused = rules.check(request, now: ledger.now) {
+            (status, reason) = (refused.status, refused.error)
+            reaction = Reaction(action: .answer(refusal(refused, retryAfter: nil)))
+        } else {
+            (status, reason) = (200, nil)
+            reaction = Reaction(action: .answer(issue()))
+        }
+        reaction.delay += latency
+        ledger.ended(
+            RequestRecord(
+                number: 0, service: .oauth, connection: connection, stream: stream, method: request.method,
+                target: request.target, headers: request.headers, status: status, reason: reason))
+        return reaction
+    }
+
+    /// A token that nobody had before; earlier ones stay good until their own end.
+    private func issue() -> SimulatedAnswer {
+        // Google's are some 220 characters long.
+        let token = "ya29.c." + Base64URL.encode(SecureRandom.bytes(160))
+        let life = ledger.configuration.accessTokenLifetime.components.seconds
+        ledger.issued(accessToken: token, until: ledger.now + life * 1000)
+        let body: JSON = ["access_token": .string(token), "expires_in": JSON(life), "token_type": "Bearer"]
+        return answer(status: 200, body: body, retryAfter: nil)
+    }
+
+    private func refusal(_ refusal: AssertionRules.Refusal, retryAfter: String?) -> SimulatedAnswer {
+        let body: JSON = ["error": .string(refusal.error), "error_description": .string(refusal.description)]
+        return answer(status: refusal.status, body: body, retryAfter: retryAfter)
+    }
+
+    private func answer(status: Int, body: JSON, retryAfter: String?) -> SimulatedAnswer {
+        var headers = [
+            HeaderField("content-type", "application/json; charset=utf-8"), HeaderField("cache-control", "private"),
+        ]
+        if let retryAfter { headers.append(HeaderField("retry-after", retryAfter)) }
+        return SimulatedAnswer(status: status, headers: headers, body: body.text)
+    }
+}

@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A port on 127.0.0.1 and, where the machine has it, on ::1, bound and listening. Closed when released.
+final class LoopbackSocket: Sendable {
+    /// The port, never 0.
+    let port: UInt16
+    /// One or two non-blocking descriptors.
+    let descriptors: [Int32]
+
+    /// How often a port that the kernel chose for IPv4 may prove taken on IPv6 before that is an error.
+    private static let attempts = 16
+
+    /// Listens on `port`; 0 lets the kernel choose.
+    init(port: UInt16) throws(SimulatorError) {
+        var lastError: Int32 = EADDRINUSE
+        for _ in 0..<(port == 0 ? Self.attempts : 1) {
+            let first = try Self.listen(family: AF_INET, port: port).get()
+            let chosen = Self.port(of: first)
+            switch Self.listen(family: AF_INET6, port: chosen) {
+            case .success(let second):
+                self.port = chosen
+                descriptors = [first, second]
+                return
+            case .failure(.port(_, EADDRINUSE)):
+                close(first)
+                lastError = EADDRINUSE
+            case .failure:
+                // No IPv6 on this machine.
+                self.port = chosen
+                descriptors = [first]
+                return
+            }
+        }
+        throw .port(port, errno: lastError)
+    }
+
+    deinit {
+        for descriptor in descriptors { close(descriptor) }
+    }
+
+    private static func listen(family: Int32, port: UInt16) -> Result<Int32, SimulatorError> {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, kind, 0)
+        guard descriptor >= 0 else { return .failure(.port(port, errno: errno)) }
+        set(descriptor, SOL_SOCKET, SO_REUSEADDR)
+        if family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
+        guard bind(descriptor, family: family, port: port), Glibc.listen(descriptor, 1024) == 0 else {
+            let code = errno
+            close(descriptor)
+            return .failure(.port(port, errno: code))
+        }
+        return .success(descriptor)
+    }
+
+    private static func bind(_ descriptor: Int32, family: Int32, port: UInt16) -> Bool {
+        if family == AF_INET {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            return unsafe withUnsafeBytes(of: &address) { bytes in
+                unsafe Glibc.bind(
+                    descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
+            }
+        }
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        address.sin6_addr = in6addr_loopback
+        return unsafe withUnsafeBytes(of: &address) { bytes in
+            unsafe Glibc.bind(
+                descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
+        }
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            unsafe _ = getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
+        var on: Int32 = 1
+        unsafe _ = setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// The next connection of this listener, non-blocking and without Nagle's delay; nil when none waits.
+    ///
+    /// A connection that broke before it was taken is passed over; out of descriptors counts as none.
+    static func accept(from listener: Int32) -> Int32? {
+        while true {
+            let descriptor = Glibc.accept(listener, nil, nil)
+            if descriptor >= 0 {
+                // accept4, which would do both at once, is a GNU extension that Swift does not see.
+                _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+                set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY)
+                return descriptor
+            }
+            guard errno == ECONNABORTED || errno == EINTR else { return nil }
+        }
+    }
+}
