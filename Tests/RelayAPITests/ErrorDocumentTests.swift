@@ -9,7 +9,8 @@ import Testing
 struct ErrorDocumentTests {
     @Test
     func `the document lists each code with its status and whether it says when to come back`() throws {
-        let listed = try Document.errors.rows(under: "What a phone or a server may meet")
+        let listed =
+            try Document.errors.rows(under: "What a phone or a server may meet")
             + Document.errors.rows(under: "What only a broken client meets")
         let documented = listed.map { DocumentedCode(code: $0[0], status: $0[1], retryAfter: $0[2]) }
         #expect(documented.count == Set(documented).count, "a code stands there twice")

@@ -78,7 +78,12 @@ package struct SimulatedPhone: Sendable {
 
     /// What the phone shows for this notification; nil when it shows nothing at all.
     package func show(_ notification: DeliveredNotification) -> Shown? {
-        guard let payload = JSON(text: notification.payload) else { return nil }
+        show(payload: notification.payload)
+    }
+
+    /// What the phone shows for this payload, see ``DeliveredNotification/payload``; nil when it shows nothing at all.
+    package func show(payload: String) -> Shown? {
+        guard let payload = JSON(text: payload) else { return nil }
         return switch platform {
         case .ios: showOnIOS(payload)
         case .android: showOnAndroid(payload)
