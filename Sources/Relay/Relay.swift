@@ -1,1 +1,123 @@
-// The room's files follow.
+package import DeviceStore
+package import Limits
+package import PushModel
+package import PushServices
+
+/// The way through: one file a step, and here the calls in their order. One a loop; what loops share is in `shared`.
+///
+/// It sees no socket, no SQL, no Apple and no Google: bytes become values before it, and its verdicts become status and
+/// code after it.
+package struct Relay: Sendable {
+    /// What the loops share.
+    package let shared: RelayShared
+    /// The devices, as this loop reaches them.
+    package let store: any DeviceStore
+    /// The push services that have credentials, as this loop reaches them.
+    package let services: PushServiceSet
+
+    package init(shared: RelayShared, store: any DeviceStore, services: PushServiceSet) {
+        self.shared = shared
+        self.store = store
+        self.services = services
+    }
+
+    /// Registers a phone for one more server.
+    package func register(_ request: RegistrationRequest) async -> RegistrationVerdict {
+        guard services.has(request.token.platform) else { return .platformUnavailable(request.token.platform) }
+        switch admitRegistration(from: request.client) {
+        case .admitted: break
+        case .refused(let retryAfter): return .limited(retryAfter: retryAfter)
+        case .crowded: return .overloaded
+        }
+        return await enroll(request)
+    }
+
+    /// Rings a phone.
+    package func push(_ request: PushRequest) async -> PushVerdict {
+        switch admitPush(from: request.client) {
+        case .admitted: break
+        case .refused(let retryAfter): return .addressLimited(retryAfter: retryAfter)
+        case .crowded: return .overloaded
+        }
+        let stored: StoredDevice
+        switch await lookUp(request.capability) {
+        case .found(let device): stored = device
+        case .unknown: return .unknownCapability
+        case .storeFailed: return .storeFailed
+        }
+        switch admitPush(to: stored.hash) {
+        case .admitted: break
+        case .refused(let retryAfter): return .capabilityLimited(retryAfter: retryAfter)
+        case .crowded: return .overloaded
+        }
+        let platform = stored.device.token.platform
+        guard let service = services.service(for: platform) else { return .platformUnavailable(platform) }
+        guard let permit = shared.permits.take() else { return .overloaded }
+        let askedAt = shared.clocks.wall()
+        let outcome = await deliver(request, to: stored, through: service)
+        _ = consume permit
+        return await conclude(outcome, for: stored, kind: request.kind, askedAt: askedAt)
+    }
+
+    /// Takes a capability back.
+    package func remove(_ capability: Capability) async -> RemovalVerdict {
+        await withdraw(capability)
+    }
+}
+
+/// What all loops share.
+package struct RelayShared: Sendable {
+    /// How often an address may push.
+    package var pushesByAddress: RateLimiter<ClientAddress>
+    /// How often a capability may be pushed to.
+    package var pushesByCapability: RateLimiter<CapabilityHash>
+    /// How often an address may register.
+    package var registrationsByAddress: RateLimiter<ClientAddress>
+    /// How many pushes may be in flight at once.
+    package var permits: InFlightPermits
+    /// What is counted, by day.
+    package var tally: DailyTally
+    /// Keeps a wrong setting from emptying the store.
+    package var guardian: MassDeathGuard
+    /// How long a sender is kept waiting.
+    package var budget: Duration
+    /// The time.
+    package var clocks: Clocks
+
+    package init(
+        pushesByAddress: RateLimiter<ClientAddress>, pushesByCapability: RateLimiter<CapabilityHash>,
+        registrationsByAddress: RateLimiter<ClientAddress>, permits: InFlightPermits, tally: DailyTally,
+        guardian: MassDeathGuard, budget: Duration, clocks: Clocks
+    ) {
+        self.pushesByAddress = pushesByAddress
+        self.pushesByCapability = pushesByCapability
+        self.registrationsByAddress = registrationsByAddress
+        self.permits = permits
+        self.tally = tally
+        self.guardian = guardian
+        self.budget = budget
+        self.clocks = clocks
+    }
+}
+
+/// The push services that have credentials.
+package struct PushServiceSet: Sendable {
+    private let ios: (any PushService)?
+    private let android: (any PushService)?
+
+    package init(ios: (any PushService)?, android: (any PushService)?) {
+        self.ios = ios
+        self.android = android
+    }
+
+    /// The service for a platform; nil when the operator gave no credentials for it.
+    package func service(for platform: Platform) -> (any PushService)? {
+        switch platform {
+        case .ios: ios
+        case .android: android
+        }
+    }
+
+    /// Whether phones of this platform can be reached.
+    package func has(_ platform: Platform) -> Bool { service(for: platform) != nil }
+}

@@ -1,0 +1,411 @@
+import EventLoops
+import Glibc
+
+/// One connection to the origin, from the name servers to the last byte: performs what ``HTTP2ConnectionState`` says.
+///
+/// Loop thread throughout; owned by its engine, which outlives it. It ends exactly once, by ``end(_:)`` or
+/// ``giveUp(_:)``, and from then on holds neither socket nor session; both are never called from within nghttp2.
+final class HTTP2Connection: TurnEnd {
+    let id: HTTP2ConnectionID
+
+    private(set) var state: HTTP2ConnectionState
+    private let configuration: HTTP2PoolConfiguration
+    private unowned let engine: PoolEngine
+    private var lookup: NameLookup?
+    private var connector: TCPConnector?
+    private var channel: TLSChannel?
+    private var watcher: DescriptorWatcher?
+    private var session: HTTP2Session?
+    private var outgoing: OutgoingBuffer?
+    private var timer: LoopTimer?
+    private var armedFor = Moment(nanoseconds: .max)
+    private var isTurnEndAsked = false
+    private var hasMoreToRead = false
+    private var writeWaitsForRead = false
+    private(set) var isGone = false
+    /// Streams up to this one may have left; those above have not.
+    private var lastGathered: Int32 = 0
+    private var lastSubmitted: Int32 = 0
+
+    /// Reads in one go from one peer before others have their turn.
+    private static let readsAtOnce = 8
+
+    init(id: HTTP2ConnectionID, engine: PoolEngine) {
+        self.id = id
+        self.engine = engine
+        configuration = engine.configuration
+        state = HTTP2ConnectionState(configuration, now: .now)
+    }
+
+    // MARK: On the way
+
+    /// Begins to connect.
+    func start() {
+        timer = LoopTimer(on: engine.loop) { [weak self] in self?.timeHasCome() }
+        arm()
+        let origin = engine.origin
+        if origin.isLiteral {
+            resolved(SocketAddress.all(of: origin.host, port: origin.port, onlyLiteral: true))
+            return
+        }
+        do throws(Unreachable) {
+            lookup = try NameLookup(origin, on: engine.loop) { [weak self] in self?.resolved($0) }
+        } catch {
+            giveUp(error)
+        }
+    }
+
+    private func resolved(_ answer: Result<[SocketAddress], Unreachable>) {
+        lookup?.cancel()
+        lookup = nil
+        switch answer {
+        case .failure(let reason): giveUp(reason)
+        case .success(let addresses):
+            state.resolved(now: .now)
+            arm()
+            // Within a family by lot, to spread the load over what the name servers offer.
+            connector = TCPConnector(addresses.shuffledWithinFamilies(), on: engine.loop) { [weak self] in
+                self?.connected($0)
+            }
+            connector?.start()
+        }
+    }
+
+    private func connected(_ answer: Result<Int32, Unreachable>) {
+        switch answer {
+        case .failure(let reason): giveUp(reason)
+        case .success(let descriptor):
+            guard !isGone else {
+                close(descriptor)
+                return
+            }
+            state.connected(now: .now)
+            arm()
+            guard let channel = TLSChannel(descriptor: descriptor, origin: engine.origin, trust: engine.trust) else {
+                giveUp(.tlsFailed(reason: 0))
+                return
+            }
+            self.channel = channel
+            watcher = DescriptorWatcher(
+                on: engine.loop, descriptor: descriptor,
+                readable: { [weak self] in self?.becameReadable() },
+                writable: { [weak self] in self?.becameWritable() })
+            handshake()
+        }
+    }
+
+    private func handshake() {
+        guard let channel, let watcher else { return }
+        do throws(Unreachable) {
+            switch try channel.handshake() {
+            case .done: opened()
+            case .wantsRead:
+                watcher.watchReads(true)
+                watcher.watchWrites(false)
+            case .wantsWrite: watcher.watchWrites(true)
+            case .ended: giveUp(.tlsFailed(reason: 0))
+            }
+        } catch {
+            giveUp(error)
+        }
+    }
+
+    private func opened() {
+        connector = nil
+        watcher?.watchReads(true)
+        watcher?.watchWrites(false)
+        session = HTTP2Session(for: self, configuration: configuration)
+        outgoing = OutgoingBuffer()
+        state.opened(now: .now, lot: Double.random(in: 0...1))
+        arm()
+        askForTurnEnd()
+        engine.opened(self)
+        // The peer's first words may have come with the end of the handshake and lie in OpenSSL's buffer.
+        readAll()
+    }
+
+    // MARK: Requests
+
+    /// Sends a request; there must be room. False when the session would not take it, which retires the connection.
+    func send(_ exchange: Exchange, now: Moment) -> Bool {
+        guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
+        else {
+            retire(.replaced)
+            return false
+        }
+        exchange.connection = self
+        exchange.stream = stream
+        lastSubmitted = stream
+        exchange.submitted = now
+        if state.sent(now: now) { ping(now: now) }
+        if state.isSpent { timeHasCome() }
+        askForTurnEnd()
+        return true
+    }
+
+    /// Gives up waiting for an answer; the stream is reset, and its place free once that has left.
+    func abandon(_ exchange: Exchange, now: Moment) {
+        session?.cancel(exchange.stream)
+        if state.timedOut(after: now.duration(since: exchange.submitted)) { retire(.unresponsive) }
+        askForTurnEnd()
+    }
+
+    /// Takes no more requests. Ends at once when nothing is in flight, at this turn's end.
+    func retire(_ reason: HTTP2Retirement) {
+        guard state.isUsable else { return }
+        state.retire(reason, now: .now)
+        engine.report(.retired(id, reason))
+        arm()
+        askForTurnEnd()
+    }
+
+    private func ping(now: Moment) {
+        session?.ping()
+        state.pinged(now: now)
+        arm()
+    }
+
+    /// What a request on this connection has come to when the connection is no more.
+    func fate(of exchange: Exchange, _ end: HTTP2ConnectionEnd) -> Exchange.Answer {
+        if let response = exchange.response { return .success(response) }
+        if end == .protocolViolation, !state.hasSettings { return .failure(.unreachable(.notHTTP2)) }
+        if exchange.stream > lastGathered { return .failure(.notSent(.neverLeft)) }
+        if let last = state.goAwayLastStream, exchange.stream > last { return .failure(.notSent(.aboveGoAway)) }
+        return .failure(.unknownOutcome(end.outcome))
+    }
+
+    // MARK: What the session tells
+
+    /// A field of a header block: interim answer, answer or trailers.
+    func receivedHeader(_ exchange: Exchange, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard !exchange.isCut else { return }
+        exchange.headerSize += name.count + value.count + 32
+        guard exchange.headerSize <= configuration.maximumHeaderList else {
+            cut(exchange)
+            return
+        }
+        if name.count == 7, unsafe name[0] == UInt8(ascii: ":") {
+            // The only pseudo-header of an answer; nghttp2 has checked that it is three digits.
+            exchange.status = unsafe value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
+        } else if exchange.hasStatus, !exchange.hasHeaders, let known = unsafe engine.retained(name) {
+            exchange.headers.append(
+                RetainedHeader(name: known, value: unsafe String(decoding: value, as: UTF8.self)))
+        }
+    }
+
+    /// A part of an answer's body.
+    func receivedData(_ exchange: Exchange, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard !exchange.isCut, exchange.isPending else { return }
+        let room = configuration.maximumResponseBody - exchange.body.count
+        unsafe exchange.body.append(contentsOf: bytes.prefix(room))
+        if bytes.count > room { cut(exchange) }
+    }
+
+    private func cut(_ exchange: Exchange) {
+        exchange.isCut = true
+        session?.cancel(exchange.stream)
+        askForTurnEnd()
+    }
+
+    func receivedSettings() {
+        state.settings(streamLimit: session?.peerStreamLimit)
+    }
+
+    func receivedGoAway(lastStream: Int32, code: UInt32, debug: String?) {
+        let wasUsable = state.isUsable
+        state.goAway(lastStream: lastStream, now: .now)
+        engine.report(.goAway(id, code: code, debug: debug))
+        if wasUsable { engine.report(.retired(id, .goAway)) }
+        arm()
+    }
+
+    /// A stream is closed; nghttp2 knows it no more.
+    func streamClosed(_ exchange: Exchange, code: UInt32) {
+        state.streamClosed(answered: exchange.hasStatus, now: engine.now)
+        if exchange.isPending { engine.conclude(exchange, outcome(of: exchange, code: code)) }
+        engine.release(exchange)
+    }
+
+    private func outcome(of exchange: Exchange, code: UInt32) -> Exchange.Answer {
+        if let response = exchange.response { return .success(response) }
+        guard code == 7 else { return .failure(.unknownOutcome(.streamReset(code: code))) }
+        // REFUSED_STREAM: the peer's word, or nghttp2's for a stream above the goodbye's last.
+        let isAbove = state.goAwayLastStream.map { exchange.stream > $0 } ?? false
+        return .failure(.notSent(isAbove ? .aboveGoAway : .refusedStream))
+    }
+
+    // MARK: Bytes
+
+    private func becameReadable() {
+        guard session != nil else {
+            handshake()
+            return
+        }
+        if writeWaitsForRead { askForTurnEnd() }
+        readAll()
+    }
+
+    private func becameWritable() {
+        guard session != nil else {
+            handshake()
+            return
+        }
+        watcher?.watchWrites(false)
+        askForTurnEnd()
+    }
+
+    private func readAll() {
+        hasMoreToRead = false
+        for _ in 0..<Self.readsAtOnce {
+            guard let channel, let session else { return }
+            let buffer = unsafe engine.readBuffer
+            switch unsafe channel.read(into: buffer) {
+            case .done(let count):
+                engine.now = .now
+                state.read(now: engine.now)
+                guard unsafe session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else {
+                    end(.protocolViolation)
+                    return
+                }
+                // With nothing left in OpenSSL the socket itself will tell of more.
+                if !channel.hasPending {
+                    finishedReading()
+                    return
+                }
+            case .wantsRead:
+                finishedReading()
+                return
+            case .wantsWrite:
+                watcher?.watchWrites(true)
+                finishedReading()
+                return
+            case .ended:
+                end(.lost)
+                return
+            }
+        }
+        hasMoreToRead = true
+        finishedReading()
+    }
+
+    private func finishedReading() {
+        askForTurnEnd()
+        engine.fill()
+    }
+
+    private func askForTurnEnd() {
+        guard !isTurnEndAsked, !isGone else { return }
+        isTurnEndAsked = true
+        engine.loop.atTurnEnd(self)
+    }
+
+    /// Writes what this turn has produced, in one go.
+    func turnEnds() {
+        isTurnEndAsked = false
+        guard !isGone else { return }
+        if hasMoreToRead { readAll() }
+        flush()
+        guard !isGone, let session, let outgoing else { return }
+        if !outgoing.isEmpty { return }
+        if session.isOver {
+            end(state.isUsable ? .protocolViolation : state.inFlight == 0 ? .finished : .lost)
+        } else if !state.isUsable, state.inFlight == 0 {
+            session.sayGoodbye()
+            flush()
+            end(.finished)
+        }
+    }
+
+    private func flush() {
+        guard let session, let channel, let outgoing else { return }
+        while true {
+            lastGathered = lastSubmitted
+            guard session.gather(into: outgoing) else {
+                end(.protocolViolation)
+                return
+            }
+            guard !outgoing.isEmpty else { return }
+            switch unsafe channel.write(outgoing.waiting) {
+            case .done(let count): outgoing.consume(count)
+            case .wantsWrite:
+                watcher?.watchWrites(true)
+                return
+            case .wantsRead:
+                writeWaitsForRead = true
+                return
+            case .ended:
+                end(.lost)
+                return
+            }
+        }
+    }
+
+    // MARK: Time
+
+    private func timeHasCome() {
+        armedFor = Moment(nanoseconds: .max)
+        while !isGone, let duty = state.due(now: .now) {
+            switch duty {
+            case .giveUp(let reason): giveUp(reason)
+            case .ping:
+                ping(now: .now)
+                askForTurnEnd()
+            case .retire(let reason): retire(reason)
+            case .askForReplacement: engine.replan()
+            case .end(let end): self.end(end)
+            }
+        }
+        arm()
+    }
+
+    /// Arms the timer for the next deadline unless it is armed for an earlier moment anyway: a deadline that moves
+    /// away with each request costs nothing that way.
+    private func arm() {
+        guard !isGone else { return }
+        let next = state.nextDeadline
+        guard next < armedFor else { return }
+        armedFor = next
+        timer?.arm(after: next.duration(since: .now))
+    }
+
+    // MARK: The end
+
+    /// The attempt to connect has come to nothing.
+    private func giveUp(_ reason: Unreachable) {
+        guard !isGone else { return }
+        release()
+        engine.gaveUp(self, reason)
+    }
+
+    /// Ends a connection that took requests, or closes one on its way. Not from within nghttp2.
+    func end(_ end: HTTP2ConnectionEnd) {
+        guard !isGone else { return }
+        release()
+        engine.ended(self, end)
+    }
+
+    private func release() {
+        isGone = true
+        timer?.disarm()
+        lookup?.cancel()
+        connector?.cancel()
+        watcher?.cancel()
+        channel?.close()
+        timer = nil
+        lookup = nil
+        connector = nil
+        watcher = nil
+        channel = nil
+        session = nil
+        outgoing = nil
+    }
+}
+
+extension [SocketAddress] {
+    /// The same addresses, each family at the places it had and shuffled among them.
+    fileprivate func shuffledWithinFamilies() -> [SocketAddress] {
+        var ofSix = filter(\.isIPv6).shuffled()
+        var ofFour = filter { !$0.isIPv6 }.shuffled()
+        return map { $0.isIPv6 ? ofSix.removeLast() : ofFour.removeLast() }
+    }
+}

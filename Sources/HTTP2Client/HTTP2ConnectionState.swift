@@ -1,0 +1,240 @@
+/// What a connection knows about itself: where it stands, how many streams it may open, what it waits for and until
+/// when. A value without I/O; ``HTTP2Connection`` performs what it says.
+struct HTTP2ConnectionState {
+    /// Where a connection stands. Every phase but ``open`` has a deadline.
+    enum Phase: Equatable {
+        /// Asks the name servers. Leaves for `racing`, or ends.
+        case resolving
+        /// Tries the addresses. Leaves for `handshaking`, or ends.
+        case racing
+        /// TLS. Leaves for `open`, or ends.
+        case handshaking
+        /// Takes requests. Leaves for `draining`, or ends.
+        case open
+        /// Takes no more requests; those in flight go on. Ends with the last of them.
+        case draining(HTTP2Retirement)
+    }
+
+    /// What is due.
+    enum Duty: Equatable {
+        /// The attempt to connect has taken too long.
+        case giveUp(Unreachable)
+        /// Send a PING.
+        case ping
+        /// Take no more requests.
+        case retire(HTTP2Retirement)
+        /// Have another connection opened; this one goes on until that one stands.
+        case askForReplacement
+        /// Close now.
+        case end(HTTP2ConnectionEnd)
+    }
+
+    private(set) var phase = Phase.resolving
+    /// Streams open now, those included whose reset has not left yet.
+    private(set) var inFlight = 0
+    /// Whether any answer has come by this connection.
+    private(set) var hasAnswered = false
+    /// Whether the peer has sent its SETTINGS, which is to say that it speaks HTTP/2.
+    private(set) var hasSettings = false
+    /// Whether another connection should take over.
+    private(set) var wantsReplacement = false
+    /// The highest stream that the peer promised to answer; nil before it said goodbye.
+    private(set) var goAwayLastStream: Int32?
+
+    private let configuration: HTTP2PoolConfiguration
+    private var streamLimit: Int
+    private var streamsEver = 0
+    private var timeoutsInARow = 0
+    private var phaseDeadline: Moment
+    private var settingsDeadline: Moment?
+    private var pingDeadline: Moment?
+    private var replaceAt = Moment(nanoseconds: .max)
+    private var lastRead: Moment
+    private var lastUse: Moment
+    private var lastPing: Moment
+
+    /// A connection that begins with the name servers.
+    init(_ configuration: HTTP2PoolConfiguration, now: Moment) {
+        self.configuration = configuration
+        streamLimit = configuration.initialStreamLimit
+        phaseDeadline = now + configuration.resolveTimeout
+        lastRead = now
+        lastUse = now
+        lastPing = now
+    }
+
+    /// Whether it takes requests, now or when a stream comes free.
+    var isUsable: Bool { phase == .open }
+
+    /// Whether it is on its way to taking requests.
+    var isConnecting: Bool {
+        switch phase {
+        case .resolving, .racing, .handshaking: true
+        case .open, .draining: false
+        }
+    }
+
+    /// Streams that may be open at once: the peer's word within our own bound.
+    var limit: Int { min(streamLimit, configuration.maximumStreamsPerConnection) }
+
+    /// How many more requests may go out now. None while a PING is unanswered: whatever followed it into a dead
+    /// connection would have to be given up with an unknown outcome, where waiting costs a round trip.
+    var room: Int { phase == .open && pingDeadline == nil ? max(0, limit - inFlight) : 0 }
+
+    // MARK: On the way
+
+    /// The name servers have answered.
+    mutating func resolved(now: Moment) {
+        phase = .racing
+        phaseDeadline = now + configuration.connectTimeout
+    }
+
+    /// TCP stands.
+    mutating func connected(now: Moment) {
+        phase = .handshaking
+        phaseDeadline = now + configuration.tlsTimeout
+    }
+
+    /// TLS stands, requests may go. `lot`, from 0 to 1, makes it a little younger than the greatest age, so that
+    /// connections that were opened together are not replaced together.
+    mutating func opened(now: Moment, lot: Double) {
+        phase = .open
+        settingsDeadline = now + configuration.settingsTimeout
+        replaceAt = now + Int64(Double(configuration.maximumAge.wholeNanoseconds) * (1 - 0.1 * lot))
+        lastRead = now
+        lastUse = now
+        lastPing = now
+    }
+
+    // MARK: Requests
+
+    /// Notes a request that goes out now; true when a PING should go with it.
+    mutating func sent(now: Moment) -> Bool {
+        precondition(room > 0, "a request without a free stream")
+        inFlight += 1
+        streamsEver += 1
+        lastUse = now
+        return settingsDeadline == nil && now >= lastRead + configuration.atRiskPingAfter
+    }
+
+    /// Notes that a stream is closed; `answered` when a status came by it.
+    mutating func streamClosed(answered: Bool, now: Moment) {
+        inFlight -= 1
+        lastUse = now
+        if answered {
+            hasAnswered = true
+            timeoutsInARow = 0
+        }
+    }
+
+    /// Notes that a request was given up after it had been away for `duration`. True when the connection should take no
+    /// more: one unanswered request is the peer's fault with that request (pushy met them at Apple), a second one
+    /// without any answer in between is the connection's.
+    mutating func timedOut(after duration: Duration) -> Bool {
+        guard duration >= configuration.timeoutCountsAfter else { return false }
+        timeoutsInARow += 1
+        return timeoutsInARow >= 2 && phase == .open
+    }
+
+    // MARK: The peer
+
+    /// Bytes have come: it lives.
+    mutating func read(now: Moment) {
+        lastRead = now
+        pingDeadline = nil
+    }
+
+    /// The peer's SETTINGS; nil where they leave the number of streams as it is. "No limit" comes as the largest
+    /// number there is.
+    mutating func settings(streamLimit: UInt32?) {
+        settingsDeadline = nil
+        hasSettings = true
+        if let streamLimit { self.streamLimit = Int(streamLimit) }
+    }
+
+    /// The peer said goodbye. A second time it may lower the last stream and never raise it (RFC 9113, section 6.8).
+    mutating func goAway(lastStream: Int32, now: Moment) {
+        goAwayLastStream = min(lastStream, goAwayLastStream ?? .max)
+        retire(.goAway, now: now)
+    }
+
+    /// Takes no more requests from now on. The first reason stays.
+    mutating func retire(_ reason: HTTP2Retirement, now: Moment) {
+        guard phase == .open else { return }
+        phase = .draining(reason)
+        wantsReplacement = false
+        phaseDeadline = now + configuration.drainTimeout
+    }
+
+    /// A PING goes out.
+    mutating func pinged(now: Moment) {
+        lastPing = now
+        if pingDeadline == nil { pingDeadline = now + configuration.pingTimeout }
+    }
+
+    // MARK: Time
+
+    /// When to ask ``due(now:)`` next.
+    var nextDeadline: Moment {
+        switch phase {
+        case .resolving, .racing, .handshaking: return phaseDeadline
+        case .draining: return min(phaseDeadline, pingDeadline ?? phaseDeadline)
+        case .open:
+            var next = wantsReplacement ? Moment(nanoseconds: .max) : replaceAt
+            if let settingsDeadline { next = min(next, settingsDeadline) }
+            if let pingDeadline { next = min(next, pingDeadline) }
+            if let idle = configuration.idleTimeout, inFlight == 0 { next = min(next, lastUse + idle) }
+            if let idlePingAt { next = min(next, idlePingAt) }
+            return next
+        }
+    }
+
+    /// What is to be done now; nil when nothing is. After a ``Duty/ping`` or a ``Duty/askForReplacement`` ask again.
+    mutating func due(now: Moment) -> Duty? {
+        switch phase {
+        case .resolving: return now >= phaseDeadline ? .giveUp(.nameTimeout) : nil
+        case .racing: return now >= phaseDeadline ? .giveUp(.connectTimeout) : nil
+        case .handshaking: return now >= phaseDeadline ? .giveUp(.tlsTimeout) : nil
+        case .draining:
+            if inFlight == 0 { return .end(.finished) }
+            if let pingDeadline, now >= pingDeadline { return .end(.dead) }
+            return now >= phaseDeadline ? .end(.drainExpired) : nil
+        case .open:
+            if let settingsDeadline, now >= settingsDeadline { return .end(.dead) }
+            if let pingDeadline, now >= pingDeadline { return .end(.dead) }
+            if let idle = configuration.idleTimeout, inFlight == 0, now >= lastUse + idle { return .retire(.idle) }
+            if !wantsReplacement, now >= replaceAt || streamsEver >= configuration.maximumStreamsEver {
+                wantsReplacement = true
+                return .askForReplacement
+            }
+            if let idlePingAt, now >= idlePingAt { return .ping }
+            return nil
+        }
+    }
+
+    private var idlePingAt: Moment? {
+        guard let after = configuration.idlePingAfter, inFlight == 0, pingDeadline == nil else { return nil }
+        return max(lastUse, lastPing) + after
+    }
+
+    /// Whether the number of streams alone asks for a replacement, which no deadline tells.
+    var isSpent: Bool { !wantsReplacement && streamsEver >= configuration.maximumStreamsEver }
+}
+
+extension HTTP2ConnectionState {
+    /// What the end of a connection that took requests says about the peer: nil when it answered something before,
+    /// or when the end was our own wish. Otherwise the next attempt may fare no better.
+    func fault(_ end: HTTP2ConnectionEnd) -> Unreachable? {
+        guard !hasAnswered, !isConnecting else { return nil }
+        switch phase {
+        case .draining(.replaced), .draining(.askedByCaller), .draining(.idle), .draining(.quiesced): return nil
+        case .resolving, .racing, .handshaking, .open, .draining(.goAway), .draining(.unresponsive): break
+        }
+        switch end {
+        case .closing: return nil
+        case .protocolViolation where !hasSettings: return .notHTTP2
+        case .dead where !hasSettings: return .settingsTimeout
+        case .finished, .lost, .dead, .protocolViolation, .drainExpired: return .droppedBeforeAnswer
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CNghttp2
+
+// What nghttp2 calls. Named, at file scope and without isolation, because a closure written in an isolated context
+// would carry that isolation into C. Each takes the connection out of the context and makes one call. The context is
+// the connection, not retained: it owns the session and so outlives it.
+
+/// The callbacks of a client session, for the caller to free once a session has copied them.
+func makeSessionCallbacks() -> OpaquePointer? {
+    var callbacks: OpaquePointer?
+    unsafe nghttp2_session_callbacks_new(&callbacks)
+    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, receivedHeader)
+    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receivedData)
+    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receivedFrame)
+    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closedStream)
+    return unsafe callbacks
+}
+
+/// Hands the next part of a request's body to nghttp2. The source is the exchange, which lives until its stream is
+/// closed.
+func readRequestBody(
+    _: OpaquePointer?, _: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer = unsafe buffer, let flags = unsafe flags, let pointer = unsafe source?.pointee.ptr else {
+        preconditionFailure("a body without its request")
+    }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    let body = exchange.request.body
+    let count = min(length, body.count - exchange.bodyOffset)
+    unsafe body.withUnsafeBufferPointer { bytes in
+        guard let start = bytes.baseAddress else { return }
+        unsafe buffer.update(from: start + exchange.bodyOffset, count: count)
+    }
+    exchange.bodyOffset += count
+    if exchange.bodyOffset == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return count
+}
+
+private func receivedHeader(
+    _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?,
+    _ nameLength: Int, _ value: UnsafePointer<UInt8>?, _ valueLength: Int, _: UInt8,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame else { preconditionFailure("a header field without its frame") }
+    let stream = unsafe frame.pointee.hd.stream_id
+    guard let exchange = unsafe exchange(of: stream, in: session) else { return 0 }
+    unsafe connection(context).receivedHeader(
+        exchange, name: UnsafeBufferPointer(start: name, count: nameLength),
+        value: UnsafeBufferPointer(start: value, count: valueLength))
+    return 0
+}
+
+private func receivedData(
+    _ session: OpaquePointer?, _: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let exchange = unsafe exchange(of: stream, in: session) else { return 0 }
+    unsafe connection(context).receivedData(exchange, UnsafeBufferPointer(start: bytes, count: count))
+    return 0
+}
+
+private func receivedFrame(
+    _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame else { preconditionFailure("no frame") }
+    let head = unsafe frame.pointee.hd
+    let ends = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+    switch UInt32(head.type) {
+    case NGHTTP2_HEADERS.rawValue:
+        if let exchange = unsafe exchange(of: head.stream_id, in: session) {
+            if exchange.hasStatus { exchange.hasHeaders = true }
+            if ends { exchange.hasEnded = true }
+        }
+    case NGHTTP2_DATA.rawValue:
+        if ends { unsafe exchange(of: head.stream_id, in: session)?.hasEnded = true }
+    case NGHTTP2_SETTINGS.rawValue where UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
+        unsafe connection(context).receivedSettings()
+    case NGHTTP2_GOAWAY.rawValue:
+        let goAway = unsafe frame.pointee.goaway
+        let text = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+        unsafe connection(context).receivedGoAway(
+            lastStream: goAway.last_stream_id, code: goAway.error_code, debug: printable(text))
+    default: break
+    }
+    return 0
+}
+
+private func closedStream(
+    _ session: OpaquePointer?, _ stream: Int32, _ code: UInt32, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let exchange = unsafe exchange(of: stream, in: session) else { return 0 }
+    unsafe connection(context).streamClosed(exchange, code: code)
+    return 0
+}
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Connection {
+    guard let context = unsafe context else { preconditionFailure("a session without its connection") }
+    return unsafe Unmanaged<HTTP2Connection>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func exchange(of stream: Int32, in session: OpaquePointer?) -> Exchange? {
+    guard let pointer = unsafe nghttp2_session_get_stream_user_data(session, stream) else { return nil }
+    return unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+}
+
+/// The debug data of a goodbye as text: at most 256 bytes, everything but printable ASCII as `?`. It may say anything,
+/// and goes into a log line.
+private func printable(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+    guard !bytes.isEmpty else { return nil }
+    let kept = unsafe bytes.prefix(256).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+    return String(decoding: kept, as: UTF8.self)
+}

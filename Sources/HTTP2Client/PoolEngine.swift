@@ -1,0 +1,313 @@
+import EventLoops
+
+/// What ``HTTP2Pool`` is made of: the table of requests, the waiting line, the deadlines and the connections.
+///
+/// A plain class of the loop's thread, so that sockets, timers and nghttp2 call it directly; the actor in front of it
+/// is the only way in for everybody else. Nothing here is called from another thread.
+@safe final class PoolEngine {
+    let loop: EventLoop
+    let origin: Origin
+    let authority: String
+    let configuration: HTTP2PoolConfiguration
+    /// For connections opened from now on.
+    var trust: TLSTrust
+    /// Where connections read into, one after the other.
+    let readBuffer: UnsafeMutableRawBufferPointer
+    /// The moment of the event that is being worked on.
+    var now = Moment.now
+
+    private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
+    private let retainedNames: [String]
+    private var connections: [HTTP2Connection] = []
+    private var nextConnection: UInt64 = 0
+    private var plan: PoolPlan
+
+    private var exchanges: [Exchange] = []
+    private var free: [Int] = []
+    private var waiting = LinkedSlots(lists: 1)
+    private var waitingCount = 0
+    private var pendingCount = 0
+    private var wheel = DeadlineWheel(now: .now)
+    private var wheelTimer: LoopTimer?
+    private var wheelArmedFor = Moment(nanoseconds: .max)
+    private var planTimer: LoopTimer?
+    private var isQuiescing = false
+    private var quiesceWaiters: [CheckedContinuation<Void, Never>] = []
+    private(set) var totals = HTTP2PoolTotals()
+
+    init(
+        on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
+        observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
+    ) {
+        self.loop = loop
+        self.origin = origin
+        self.trust = trust
+        self.configuration = configuration
+        self.observer = observer
+        authority = origin.authority
+        retainedNames = configuration.retainedHeaders
+        plan = PoolPlan(configuration)
+        unsafe readBuffer = .allocate(byteCount: 64 * 1024, alignment: 16)
+    }
+
+    deinit {
+        unsafe readBuffer.deallocate()
+    }
+
+    // MARK: Requests
+
+    /// Takes a request in: on a connection at once, into the waiting line, or not at all.
+    func accept(
+        _ request: HTTP2Request, timeout: Duration, _ continuation: UnsafeContinuation<Exchange.Answer, Never>
+    ) {
+        now = .now
+        if let refusal = refusal() {
+            unsafe continuation.resume(returning: .failure(refusal))
+            return
+        }
+        let exchange = takeExchange()
+        unsafe exchange.begin(request, continuation, now: now)
+        pendingCount += 1
+        let deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
+        wheel.insert(exchange.slot, deadline: deadline)
+        armWheel(for: deadline)
+        if waitingCount == 0, let connection = roomiest(), connection.send(exchange, now: now) { return }
+        waiting.append(exchange.slot)
+        waitingCount += 1
+        replan()
+    }
+
+    private func refusal() -> HTTP2Failure? {
+        guard !isQuiescing else { return .notSent(.closing) }
+        let view = view()
+        if let reason = plan.refusal(view, now: now) {
+            replan()
+            return .unreachable(reason)
+        }
+        return waitingCount >= configuration.waitingLimit ? .overloaded : nil
+    }
+
+    /// Answers a caller. The exchange itself is kept until ``release(_:)``.
+    func conclude(_ exchange: Exchange, _ answer: Exchange.Answer) {
+        wheel.remove(exchange.slot)
+        pendingCount -= 1
+        if case .success = answer { plan.answered() }
+        exchange.resume(answer)
+        if isQuiescing, pendingCount == 0 { finishQuiescing() }
+    }
+
+    /// Takes an exchange back that no stream knows any more.
+    func release(_ exchange: Exchange) {
+        exchange.reset()
+        free.append(exchange.slot)
+    }
+
+    private func takeExchange() -> Exchange {
+        if let slot = free.popLast() { return exchanges[slot] }
+        let exchange = Exchange(slot: exchanges.count)
+        exchanges.append(exchange)
+        return exchange
+    }
+
+    /// Sends what waits, as far as there is room.
+    func fill() {
+        while let slot = waiting.first(), let connection = roomiest() {
+            let exchange = exchanges[slot]
+            guard connection.send(exchange, now: now) else { continue }
+            waiting.remove(slot)
+            waitingCount -= 1
+        }
+        if waitingCount > 0 { replan() }
+    }
+
+    /// The connection with the fewest requests in flight among those that take one: the load spreads, and so does the
+    /// harm of one that stalls.
+    private func roomiest() -> HTTP2Connection? {
+        var best: HTTP2Connection?
+        for connection in connections where connection.state.room > 0 {
+            if let chosen = best, chosen.state.inFlight <= connection.state.inFlight { continue }
+            best = connection
+        }
+        return best
+    }
+
+    /// The name that the configuration retains, if this is one.
+    func retained(_ name: UnsafeBufferPointer<UInt8>) -> String? {
+        retainedNames.first { known in
+            unsafe known.utf8.count == name.count && known.utf8.elementsEqual(name)
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func armWheel(for deadline: Moment) {
+        guard deadline < wheelArmedFor else { return }
+        wheelArmedFor = deadline
+        if wheelTimer == nil { wheelTimer = LoopTimer(on: loop) { [weak self] in self?.deadlinesHaveCome() } }
+        // A tick is 17 ms, and a deadline is due at the end of its own.
+        wheelTimer?.arm(after: deadline.duration(since: now) + .milliseconds(17))
+    }
+
+    private func deadlinesHaveCome() {
+        now = .now
+        wheelArmedFor = Moment(nanoseconds: .max)
+        while let slot = wheel.takeExpired(now: now) {
+            wheel.insert(slot, deadline: now)
+            expire(exchanges[slot])
+        }
+        if let next = wheel.nextTick { armWheel(for: next) }
+        fill()
+    }
+
+    private func expire(_ exchange: Exchange) {
+        guard let connection = exchange.connection else {
+            waiting.remove(exchange.slot)
+            waitingCount -= 1
+            conclude(exchange, .failure(.notSent(.waitedTooLong)))
+            release(exchange)
+            return
+        }
+        // A status without the rest is an answer all the same.
+        if let response = exchange.response {
+            conclude(exchange, .success(response))
+        } else {
+            conclude(exchange, .failure(.unknownOutcome(.timeout)))
+        }
+        connection.abandon(exchange, now: now)
+    }
+
+    // MARK: Connections
+
+    /// Opens, or sees to it that somebody looks again in time.
+    func replan() {
+        guard !isQuiescing else { return }
+        now = .now
+        switch plan.step(view(), now: now) {
+        case .nothing: break
+        case .lookAgain(let moment):
+            if planTimer == nil { planTimer = LoopTimer(on: loop) { [weak self] in self?.replan() } }
+            planTimer?.arm(after: moment.duration(since: now))
+        case .open:
+            let connection = HTTP2Connection(
+                id: HTTP2ConnectionID(number: nextConnection), engine: self)
+            nextConnection += 1
+            connections.append(connection)
+            connection.start()
+        }
+    }
+
+    private func view() -> PoolPlan.View {
+        var view = PoolPlan.View()
+        for connection in connections {
+            if connection.state.isConnecting { view.connecting += 1 }
+            guard connection.state.isUsable else { continue }
+            view.usable += 1
+            if connection.state.wantsReplacement { view.toReplace += 1 }
+            if connection.state.room > 0 { view.hasRoom = true }
+        }
+        view.waitingSince = waiting.first().map { exchanges[$0].arrived }
+        return view
+    }
+
+    /// A connection takes requests: those that asked to be replaced may go.
+    func opened(_ connection: HTTP2Connection) {
+        now = .now
+        totals.opened += 1
+        report(.opened(connection.id))
+        for other in connections where other.state.wantsReplacement { other.retire(.replaced) }
+        fill()
+        replan()
+    }
+
+    /// An attempt has come to nothing. Whoever waits for it learns that now, unless another connection is there.
+    func gaveUp(_ connection: HTTP2Connection, _ reason: Unreachable) {
+        totals.failedAttempts += 1
+        report(.failed(reason))
+        forget(connection, fault: reason)
+    }
+
+    /// A connection is gone, and everything that was in flight on it is answered now.
+    func ended(_ connection: HTTP2Connection, _ end: HTTP2ConnectionEnd) {
+        now = .now
+        totals.closed += 1
+        for exchange in exchanges where exchange.connection === connection {
+            if exchange.isPending { conclude(exchange, connection.fate(of: exchange, end)) }
+            release(exchange)
+        }
+        report(.closed(connection.id, end))
+        forget(connection, fault: connection.state.fault(end))
+    }
+
+    private func forget(_ connection: HTTP2Connection, fault: Unreachable?) {
+        now = .now
+        connections.removeAll { $0 === connection }
+        if let fault {
+            plan.failed(fault, now: now, lot: Double.random(in: 0...1))
+            let view = view()
+            if view.usable == 0, view.connecting == 0 { failWaiting(.unreachable(fault)) }
+        }
+        fill()
+        replan()
+    }
+
+    private func failWaiting(_ failure: HTTP2Failure) {
+        while let slot = waiting.first() {
+            waiting.remove(slot)
+            waitingCount -= 1
+            conclude(exchanges[slot], .failure(failure))
+            release(exchanges[slot])
+        }
+    }
+
+    /// Takes a connection out of use on a caller's word.
+    func retire(_ id: HTTP2ConnectionID) {
+        connections.first { $0.id == id }?.retire(.askedByCaller)
+        replan()
+    }
+
+    func report(_ event: HTTP2ConnectionEvent) { observer?(event) }
+
+    // MARK: The end
+
+    /// Takes no more requests; `continuation` resumes when all are answered.
+    func quiesce(_ continuation: CheckedContinuation<Void, Never>) {
+        isQuiescing = true
+        quiesceWaiters.append(continuation)
+        if pendingCount == 0 { finishQuiescing() }
+    }
+
+    private func finishQuiescing() {
+        for connection in connections { connection.retire(.quiesced) }
+        let waiters = quiesceWaiters
+        quiesceWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Ends everything now.
+    func close() {
+        isQuiescing = true
+        planTimer?.disarm()
+        failWaiting(.notSent(.closing))
+        for connection in connections { connection.end(.closing) }
+        wheelTimer?.disarm()
+        finishQuiescing()
+    }
+
+    /// The state of things, for the metrics.
+    var snapshot: HTTP2PoolSnapshot {
+        var snapshot = HTTP2PoolSnapshot(totals: totals)
+        for connection in connections {
+            switch connection.state.phase {
+            case .resolving, .racing, .handshaking: snapshot.connecting += 1
+            case .open:
+                snapshot.open += 1
+                snapshot.streamLimit += connection.state.limit
+            case .draining: snapshot.draining += 1
+            }
+            snapshot.inFlight += connection.state.inFlight
+        }
+        snapshot.waiting = waitingCount
+        snapshot.lastFault = plan.lastFault
+        return snapshot
+    }
+}

@@ -1,0 +1,116 @@
+/// When a pool opens a connection and when it holds back: growth, replacement, back-off, and a bound on how fast.
+/// A value without I/O; ``PoolEngine`` does what it says.
+struct PoolPlan {
+    /// What the pool looks like at the moment.
+    struct View {
+        /// Connections on their way.
+        var connecting = 0
+        /// Connections that take requests.
+        var usable = 0
+        /// Those of them that another one should replace.
+        var toReplace = 0
+        /// Whether one of them takes a request right now.
+        var hasRoom = false
+        /// Since when the first in the waiting line waits; nil when nobody does.
+        var waitingSince: Moment?
+    }
+
+    /// What to do about connections.
+    enum Step: Equatable {
+        /// Nothing before something else happens.
+        case nothing
+        /// Open one.
+        case open
+        /// Ask again then.
+        case lookAgain(Moment)
+    }
+
+    private let configuration: HTTP2PoolConfiguration
+    private var failures = 0
+    private var notBefore: Moment?
+    private var attemptBegan: Moment?
+    private var openings: [Moment] = []
+    private var wasWanted = false
+    private var wasUsed = false
+    /// Why the last attempt failed; nil once a connection has given an answer.
+    private(set) var lastFault: Unreachable?
+
+    /// An arrival is told at once that there is no connection when the attempt under way follows on a failed one and
+    /// has not come to anything for so long.
+    private static let patience = Duration.seconds(1)
+
+    /// Nothing tried yet.
+    init(_ configuration: HTTP2PoolConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Whether a request that has just arrived may wait for a connection: nil for yes, otherwise why not.
+    ///
+    /// It may when there is a connection, or an attempt to make one that is not a hopeless repetition. While the pool
+    /// backs off it may not: its sender learns at once, and the next attempt, which the arrival itself makes sure of,
+    /// finds out for everybody.
+    mutating func refusal(_ view: View, now: Moment) -> Unreachable? {
+        wasUsed = true
+        guard view.usable == 0, let lastFault else { return nil }
+        if view.connecting > 0 {
+            guard let attemptBegan, now >= attemptBegan + Self.patience else { return nil }
+            return .backingOff(after: lastFault)
+        }
+        guard let notBefore, now < notBefore else { return nil }
+        wasWanted = true
+        return .backingOff(after: lastFault)
+    }
+
+    /// What to do about connections now.
+    mutating func step(_ view: View, now: Moment) -> Step {
+        guard view.connecting == 0 else { return .nothing }
+        let wanted: Moment
+        if view.usable == 0, view.waitingSince != nil || wasWanted {
+            wanted = now
+        } else if view.toReplace > 0 {
+            wanted = now
+        } else if wasUsed, view.usable < configuration.minimumConnections {
+            wanted = now
+        } else if let waitingSince = view.waitingSince, !view.hasRoom, view.usable > 0,
+            view.usable < configuration.maximumConnections
+        {
+            wanted = waitingSince + configuration.growAfter
+        } else {
+            return .nothing
+        }
+        let earliest = max(wanted, notBefore ?? wanted, nextOpening(now: now))
+        guard earliest <= now else { return .lookAgain(earliest) }
+        openings.append(now)
+        attemptBegan = now
+        wasWanted = false
+        return .open
+    }
+
+    /// Notes a connection that came to nothing, or ended before it had given one answer. `lot` is from 0 to 1: without
+    /// it, everybody whom an outage threw out would come back in the same second.
+    mutating func failed(_ fault: Unreachable, now: Moment, lot: Double) {
+        failures += 1
+        lastFault = fault
+        let cap = fault.needsOperator ? configuration.operatorBackoffCap : configuration.backoffCap
+        let first = Double(configuration.backoffFirst.wholeNanoseconds)
+        let doubled = first * Double(UInt64(1) << UInt64(min(failures - 1, 30)))
+        let pause = min(doubled, Double(cap.wholeNanoseconds)) * (0.8 + 0.4 * lot)
+        notBefore = now + Int64(pause)
+    }
+
+    /// Notes an answer: the peer is well.
+    mutating func answered() {
+        guard lastFault != nil else { return }
+        failures = 0
+        lastFault = nil
+        notBefore = nil
+    }
+
+    /// When the bound on the pace of openings allows the next one.
+    private mutating func nextOpening(now: Moment) -> Moment {
+        // The openings of as many intervals as may come in one burst; the oldest of a full list has to grow old first.
+        let memory = configuration.openingInterval.wholeNanoseconds * Int64(configuration.openingBurst)
+        openings.removeAll { $0 + memory <= now }
+        return openings.count < configuration.openingBurst ? now : openings[0] + memory
+    }
+}

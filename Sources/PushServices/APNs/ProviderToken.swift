@@ -1,0 +1,95 @@
+package import Cryptography
+package import PushModel
+import Synchronization
+
+/// The JWT by which APNs knows the operator: minted once, shared by every connection of the process, renewed ahead of
+/// time. Apple: "Establishing a token-based connection to APNs".
+package final class ProviderTokenSource: Sendable {
+    private let key: ES256SigningKey
+    private let keyID: String
+    private let teamID: String
+    private let clocks: Clocks
+    private let state = Mutex<(schedule: ProviderTokenSchedule, current: ProviderToken?)>((.init(), nil))
+
+    /// - Parameters:
+    ///   - keyID: the key's 10 characters.
+    ///   - teamID: the team's 10 characters.
+    package init(key: ES256SigningKey, keyID: String, teamID: String, clocks: Clocks) {
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+        self.clocks = clocks
+    }
+
+    /// The token to send now.
+    ///
+    /// A renewal signs under the lock: some 30 µs each 50 minutes, in which the other loops had to wait for the new token
+    /// anyway when there is none yet, and which makes it one token however many ask at once.
+    package func current() -> ProviderToken {
+        let now = clocks.monotonic()
+        return state.withLock { state in
+            if let current = state.current, !state.schedule.isRenewalDue(at: now) { return current }
+            return mint(&state, now)
+        }
+    }
+
+    /// Called when APNs said that `refused` is too old. Mints a new one unless somebody has done so already or the last
+    /// one is younger than 20 minutes, for which APNs would refuse us altogether; then the fault is a clock's.
+    package func renew(insteadOf refused: ProviderToken) -> ProviderToken {
+        let now = clocks.monotonic()
+        return state.withLock { state in
+            if let current = state.current, current != refused || !state.schedule.mayRenew(at: now) { return current }
+            return mint(&state, now)
+        }
+    }
+
+    private func mint(
+        _ state: inout sending (schedule: ProviderTokenSchedule, current: ProviderToken?), _ now: MonotonicInstant
+    ) -> ProviderToken {
+        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(clocks.wall().seconds)}"#.utf8))
+        let signed = "\(header).\(claims)"
+        let signature = Base64URL.encode(key.sign(Array(signed.utf8)))
+        let token = ProviderToken(authorization: "bearer \(signed).\(signature)")
+        state.current = token
+        state.schedule.minted(at: now)
+        return token
+    }
+}
+
+/// A provider token as it stands in the `authorization` header. It does not print.
+package struct ProviderToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// `bearer` and the JWT.
+    package let authorization: String
+
+    package var description: String { "(provider token)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// When a provider token is renewed. APNs refuses tokens older than an hour and refuses to be handed new ones more often
+/// than each 20 minutes. Ages are measured on the clock that never jumps.
+package struct ProviderTokenSchedule: Sendable {
+    /// The age at which a token is renewed.
+    package static let renewalAge: Duration = .seconds(50 * 60)
+    /// The least age at which APNs accepts a newer one.
+    package static let leastAge: Duration = .seconds(20 * 60)
+
+    private var mintedAt: MonotonicInstant?
+
+    package init() {}
+
+    /// Notes that a token was minted.
+    package mutating func minted(at now: MonotonicInstant) { mintedAt = now }
+
+    /// Whether the token is so old that the next push mints another.
+    package func isRenewalDue(at now: MonotonicInstant) -> Bool {
+        age(at: now).map { $0 >= Self.renewalAge } ?? true
+    }
+
+    /// Whether a newer one would be accepted.
+    package func mayRenew(at now: MonotonicInstant) -> Bool {
+        age(at: now).map { $0 >= Self.leastAge } ?? true
+    }
+
+    private func age(at now: MonotonicInstant) -> Duration? { mintedAt.map { now.duration(since: $0) } }
+}

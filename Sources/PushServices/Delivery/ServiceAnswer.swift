@@ -1,0 +1,36 @@
+package import PushModel
+
+/// What one answer of a push service means, whichever service gave it. `APNsAnswer` and `FCMAnswer` are its two makers;
+/// every question about an answer is put here, in one shape for both.
+package protocol ServiceAnswer: Sendable {
+    /// What the sender is told and what happens to the registration.
+    var outcome: DeliveryOutcome { get }
+    /// Whether, and how, the same push may be tried again inside its budget.
+    var retry: RetryAdvice { get }
+    /// How loudly the operator is told.
+    var alarm: Alarm { get }
+    /// A word out of a closed set, for counting and for the log. It names no device.
+    var label: String { get }
+}
+
+/// Whether a push that failed may be tried again at once.
+package enum RetryAdvice: Sendable, Equatable {
+    /// The same push would fail the same way, or only a later one has a chance.
+    case never
+    /// It was surely not processed: at once, at most twice (RFC 9113 section 8.7).
+    case atOnce
+    /// Once, on another connection than the one that gave the answer.
+    case onceOnNewConnection
+    /// Once, with a fresh credential and on another connection.
+    case onceWithNewCredential
+}
+
+/// How loudly an answer concerns the operator.
+package enum Alarm: Sendable, Equatable {
+    /// The ordinary course of things.
+    case none
+    /// Worth a look when there are many.
+    case count
+    /// Wrong until somebody acts.
+    case page
+}

@@ -1,0 +1,10 @@
+package import HTTP2Client
+
+/// The connections to one host of a push service, as far as a service needs them; `HTTP2Pool` in the program, a script
+/// in a test.
+package protocol UpstreamPool: Sendable {
+    /// Sends a request and waits for its answer, at most for `timeout`.
+    func send(_ request: HTTP2Request, timeout: Duration) async throws(HTTP2Failure) -> HTTP2Response
+    /// Takes no further request to the connection that gave this answer; what is under way on it ends as it may.
+    func retireConnection(of response: HTTP2Response) async
+}

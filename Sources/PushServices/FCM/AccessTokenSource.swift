@@ -1,0 +1,142 @@
+import HTTP2Client
+package import PushModel
+import Synchronization
+
+/// The access token by which FCM knows the operator: asked for once, shared by every loop, renewed ahead of time.
+///
+/// A push that finds a token goes on at once, without leaving its loop. `AccessTokenCycle` decides; this asks.
+package final class AccessTokenSource: Sendable {
+    /// How long one token request may take.
+    package static let requestTimeout: Duration = .seconds(15)
+
+    private let account: ServiceAccount
+    private let path: String
+    private let endpoint: any UpstreamPool
+    private let executor: any TaskExecutor
+    private let clocks: Clocks
+    private let observer: any AccessTokenObserver
+    private let state = Mutex<State>(State())
+
+    private struct State {
+        var cycle = AccessTokenCycle()
+        var waiters: [CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>] = []
+    }
+
+    /// Why there is none, and when to ask again.
+    package struct OAuthRefusal: Error, Sendable, Equatable {
+        /// Why.
+        package var failure: OAuthFailure
+        /// When the endpoint is asked again.
+        package var retryAfter: Duration
+    }
+
+    /// - Parameters:
+    ///   - path: of the account's `token_uri`, for `endpoint` is its host.
+    ///   - executor: where the requests are made; the loop that `endpoint` lives on.
+    package init(
+        account: ServiceAccount, path: String, endpoint: any UpstreamPool, on executor: any TaskExecutor,
+        clocks: Clocks,
+        observer: any AccessTokenObserver
+    ) {
+        self.account = account
+        self.path = path
+        self.endpoint = endpoint
+        self.executor = executor
+        self.clocks = clocks
+        self.observer = observer
+    }
+
+    /// The token to send now. Waits only when there is none.
+    package func current() async throws(OAuthRefusal) -> AccessToken {
+        let now = clocks.monotonic()
+        switch state.withLock({ $0.cycle.need(at: now) }) {
+        case .use(let token): return token
+        case .useAndRequest(let token):
+            startRequest()
+            return token
+        case .refused(let failure, let retryAfter):
+            throw OAuthRefusal(failure: failure, retryAfter: retryAfter)
+        case .requestAndWait:
+            startRequest()
+            return try await wait()
+        case .wait:
+            return try await wait()
+        }
+    }
+
+    /// FCM did not take `token`; the next call of ``current()`` brings another.
+    package func giveUp(_ token: AccessToken) {
+        state.withLock { $0.cycle.refused(token) }
+    }
+
+    private func wait() async throws(OAuthRefusal) -> AccessToken {
+        let result = await withCheckedContinuation { continuation in
+            // The request may have ended between the advice and now, and then nobody would wake us.
+            let advice: AccessTokenCycle.Advice? = state.withLock { state in
+                let advice = state.cycle.need(at: clocks.monotonic())
+                switch advice {
+                case .wait, .requestAndWait:
+                    state.waiters.append(continuation)
+                    return advice == .requestAndWait ? advice : nil
+                case .use, .useAndRequest, .refused:
+                    return advice
+                }
+            }
+            switch advice {
+            case nil, .wait: break
+            case .requestAndWait: startRequest()
+            case .use(let token): continuation.resume(returning: .success(token))
+            case .useAndRequest(let token):
+                startRequest()
+                continuation.resume(returning: .success(token))
+            case .refused(let failure, let retryAfter):
+                continuation.resume(returning: .failure(OAuthRefusal(failure: failure, retryAfter: retryAfter)))
+            }
+        }
+        return try result.get()
+    }
+
+    private func startRequest() {
+        Task(executorPreference: executor) { await self.request() }
+    }
+
+    private func request() async {
+        let result = await ask()
+        let now = clocks.monotonic()
+        let jitter = Double.random(in: 0..<1)
+        let (waiters, pause) = state.withLock { state in
+            switch result {
+            case .success(let grant): state.cycle.received(grant.token, lifetime: grant.lifetime, at: now)
+            case .failure(let failure): state.cycle.failed(failure, jitter: jitter, at: now)
+            }
+            defer { state.waiters = [] }
+            return (state.waiters, state.cycle.pauseLeft(at: now))
+        }
+        observer.requested(result.map { $0.lifetime })
+        let told = result.map { $0.token }.mapError { OAuthRefusal(failure: $0, retryAfter: pause) }
+        for waiter in waiters { waiter.resume(returning: told) }
+    }
+
+    private func ask() async -> Result<OAuthExchange.Grant, OAuthFailure> {
+        let request = HTTP2Request(
+            method: "POST", path: path,
+            headers: [
+                HTTP2Header(
+                    name: "content-type", value: "application/x-www-form-urlencoded", indexing: .incremental),
+                HTTP2Header(name: "accept", value: "application/json", indexing: .incremental),
+            ],
+            body: OAuthExchange.form(for: account, at: clocks.wall()))
+        do throws(HTTP2Failure) {
+            let response = try await endpoint.send(request, timeout: Self.requestTimeout)
+            return OAuthExchange.interpret(status: response.status, body: response.body)
+        } catch {
+            return .failure(.unreachable)
+        }
+    }
+}
+
+/// Hears how each request for an access token ended.
+package protocol AccessTokenObserver: Sendable {
+    /// A request brought a token that is good for so long, or failed.
+    func requested(_ result: Result<Duration, OAuthFailure>)
+}

@@ -1,0 +1,93 @@
+import FoundationEssentials
+
+/// The body of a refusal by Google: `{"error":{"code","message","status","details":[…]}}`. Details come in any order, with
+/// types we do not know, or not at all; pages in HTML come too.
+package struct FCMErrorBody: Sendable, Equatable {
+    /// Google's canonical word, such as `NOT_FOUND`.
+    package var status: String?
+    /// FCM's own word, such as `UNREGISTERED`.
+    package var errorCode: String?
+    /// Prose. Only looked through for a few words, never passed on.
+    package var message: String?
+    /// The fields of the request that Google objects to.
+    package var violatedFields: [String] = []
+    /// Whether a quota was named that is about one device.
+    package var namesDeviceQuota = false
+
+    /// Nil when the body is no JSON of this shape; then nothing can be concluded about the device.
+    package init?(_ bytes: [UInt8]) {
+        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)) else { return nil }
+        status = envelope.error.status
+        message = envelope.error.message
+        for detail in envelope.error.details {
+            guard let type = detail.type else { continue }
+            if type.hasSuffix("google.firebase.fcm.v1.FcmError") {
+                errorCode = detail.errorCode
+            } else if type.hasSuffix("google.rpc.BadRequest") {
+                violatedFields += detail.fieldViolations.compactMap(\.field)
+            } else if type.hasSuffix("google.rpc.QuotaFailure") {
+                namesDeviceQuota = detail.violations.contains { violation in
+                    [violation.subject, violation.description].contains { $0?.lowercased().contains("device") == true }
+                }
+            }
+        }
+        if message?.lowercased().contains("device") == true, status == "RESOURCE_EXHAUSTED" { namesDeviceQuota = true }
+    }
+
+    private struct Envelope: Decodable {
+        var error: Body
+    }
+
+    private struct Body: Decodable {
+        var status: String?
+        var message: String?
+        var details: [Detail]
+
+        enum CodingKeys: CodingKey { case status, message, details }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            status = try? container.decodeIfPresent(String.self, forKey: .status)
+            message = try? container.decodeIfPresent(String.self, forKey: .message)
+            details = (try? container.decodeIfPresent([Detail].self, forKey: .details)) ?? []
+        }
+    }
+
+    /// One entry of `details`: whichever of the members its type has. An odd one loses its oddity, not its neighbours.
+    private struct Detail: Decodable {
+        var type: String?
+        var errorCode: String?
+        var fieldViolations: [Violation]
+        var violations: [Quota]
+
+        enum CodingKeys: String, CodingKey {
+            case type = "@type"
+            case errorCode
+            case errorCodeInSnakeCase = "error_code"
+            case fieldViolations
+            case violations
+        }
+
+        init(from decoder: any Decoder) throws {
+            guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
+                (type, errorCode, fieldViolations, violations) = (nil, nil, [], [])
+                return
+            }
+            type = try? container.decodeIfPresent(String.self, forKey: .type)
+            errorCode =
+                (try? container.decodeIfPresent(String.self, forKey: .errorCode))
+                ?? (try? container.decodeIfPresent(String.self, forKey: .errorCodeInSnakeCase))
+            fieldViolations = (try? container.decodeIfPresent([Violation].self, forKey: .fieldViolations)) ?? []
+            violations = (try? container.decodeIfPresent([Quota].self, forKey: .violations)) ?? []
+        }
+    }
+
+    private struct Violation: Decodable {
+        var field: String?
+    }
+
+    private struct Quota: Decodable {
+        var subject: String?
+        var description: String?
+    }
+}

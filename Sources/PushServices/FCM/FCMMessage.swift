@@ -1,0 +1,45 @@
+package import PushModel
+
+/// Composes what FCM is asked to deliver. Google: "REST Resource: projects.messages".
+package enum FCMMessage {
+    /// The JSON of a `messages:send` request.
+    ///
+    /// Where the app opens previews itself and there is one, the message is data-only, so that the app is started and
+    /// shows what it opened, with the fixed text in `t` and `b` to fall back on. In every other case Android itself shows
+    /// the fixed text, under a tag chosen per push so that a repeat replaces it. All `data` values are strings.
+    package static func compose(_ notification: PushNotification, to device: Device) -> [UInt8] {
+        var json: [UInt8] = []
+        json.reserveCapacity(512 + (notification.preview?.disclosed.utf8.count ?? 0))
+        json.appendText(#"{"message":{"token":"#)
+        json.appendJSONString(device.token.disclosed)
+        if let preview = notification.preview, device.opensPreviews {
+            json.appendText(#","android":{"priority":"high"},"data":{"c":""#)
+            json.appendPlain(notification.tag.disclosed)
+            json.appendText(#"","p":""#)
+            json.appendPlain(preview.disclosed)
+            json.appendText(#"","t":""#)
+            json.appendPlain(Kind.title)
+            json.appendText(#"","b":""#)
+            json.appendPlain(notification.kind.body)
+            json.appendText(#""}}}"#)
+            return json
+        }
+        json.appendText(#","notification":{"title":""#)
+        json.appendPlain(Kind.title)
+        json.appendText(#"","body":""#)
+        json.appendPlain(notification.kind.body)
+        json.appendText(
+            #""},"android":{"priority":"high","notification":{"channel_id":"messages","sound":"default","tag":""#)
+        json.appendPlain(notification.id.description)
+        json.appendText(#""}},"data":{"c":""#)
+        json.appendPlain(notification.tag.disclosed)
+        json.appendText("\"")
+        if let preview = notification.preview {
+            json.appendText(#","p":""#)
+            json.appendPlain(preview.disclosed)
+            json.appendText("\"")
+        }
+        json.appendText("}}}")
+        return json
+    }
+}

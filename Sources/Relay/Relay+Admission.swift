@@ -1,0 +1,21 @@
+import DeviceStore
+import Limits
+import PushModel
+
+extension Relay {
+    /// Whether an address may register once more. An attempt that is refused is not recorded.
+    func admitRegistration(from client: ClientAddress) -> RateDecision {
+        shared.registrationsByAddress.admit(client.bucket, at: shared.clocks.monotonic())
+    }
+
+    /// Whether an address may push once more. Recorded before the look-up, so that a flood of capabilities that nobody
+    /// has costs the flooder's own budget.
+    func admitPush(from client: ClientAddress) -> RateDecision {
+        shared.pushesByAddress.admit(client.bucket, at: shared.clocks.monotonic())
+    }
+
+    /// Whether a capability may be pushed to once more. Only capabilities that exist are recorded.
+    func admitPush(to capability: CapabilityHash) -> RateDecision {
+        shared.pushesByCapability.admit(capability, at: shared.clocks.monotonic())
+    }
+}

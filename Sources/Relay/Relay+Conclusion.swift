@@ -1,0 +1,69 @@
+import DeviceStore
+import PushModel
+import PushServices
+
+extension Relay {
+    /// Draws the consequences of an outcome: counts, notes the day, forgets a dead token. What the store does not manage
+    /// after the push service has answered changes nothing about the answer.
+    ///
+    /// - Parameter askedAt: when the push service was asked. A registration made since then is news to it, and is kept.
+    func conclude(
+        _ outcome: DeliveryOutcome, for stored: StoredDevice, kind: Kind, askedAt: WallInstant
+    ) async -> PushVerdict {
+        let now = shared.clocks.wall()
+        let platform = stored.device.token.platform
+        switch outcome {
+        case .accepted:
+            shared.guardian.noteLiving(platform, at: shared.clocks.monotonic())
+            shared.tally.count(.sent(kind), platform, on: now.day)
+            if stored.lastUsed < now.day { store.markUsed(stored.hash, on: now.day) }
+            return .accepted
+        case .unregistered(.stated(let since)):
+            if let since, since <= stored.device.registeredAt {
+                // The phone came back after the push service had given it up.
+                shared.tally.count(.failed, platform, on: now.day)
+                return .upstreamFailed(.rejected, retryAfter: .seconds(60))
+            }
+            return await forget(stored, diedAt: since ?? askedAt, on: now.day)
+        case .unregistered(.inferred):
+            guard shared.guardian.allowsForgetting(platform, at: shared.clocks.monotonic()) else {
+                shared.tally.count(.failed, platform, on: now.day)
+                return .upstreamFailed(.credentials, retryAfter: .seconds(300))
+            }
+            return await forget(stored, diedAt: askedAt, on: now.day)
+        case .rejected, .deferred, .failed:
+            shared.tally.count(.failed, platform, on: now.day)
+            return verdict(of: outcome)
+        }
+    }
+
+    /// Forgets a dead token with every capability that leads to it and was registered before it died.
+    private func forget(_ stored: StoredDevice, diedAt instant: WallInstant, on day: UTCDay) async -> PushVerdict {
+        shared.tally.count(.gone, stored.device.token.platform, on: day)
+        do throws(StoreError) {
+            // This registration is meant in any case, even where a clock that jumped has made it look newer.
+            let last = max(instant, stored.device.registeredAt)
+            _ = try await store.forget(stored.device.token, registeredBefore: last)
+        } catch {
+            // The sender forgets it all the same. Should somebody push to it again, the push service says so again.
+        }
+        return .gone
+    }
+
+    private func verdict(of outcome: DeliveryOutcome) -> PushVerdict {
+        switch outcome {
+        case .accepted: .accepted
+        case .unregistered: .gone
+        case .rejected(.credentials): .upstreamFailed(.credentials, retryAfter: nil)
+        case .rejected(.malformed), .rejected(.foreignDevice), .rejected(.unknown):
+            .upstreamFailed(.rejected, retryAfter: nil)
+        case .deferred(.phoneThrottled, let wait): .phoneThrottled(retryAfter: wait)
+        case .deferred(.serviceThrottled, let wait): .upstreamFailed(.throttled, retryAfter: wait)
+        case .deferred(.serviceUnavailable, let wait): .upstreamFailed(.unavailable, retryAfter: wait)
+        case .deferred(.credentials, let wait): .upstreamFailed(.credentials, retryAfter: wait)
+        case .failed(.timeout, let wait): .upstreamFailed(.timeout, retryAfter: wait)
+        case .failed(.unreachable, let wait): .upstreamFailed(.unreachable, retryAfter: wait)
+        case .failed(.overloaded, _): .overloaded
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import DeviceStore
+import PushModel
+import PushServices
+
+extension Relay {
+    /// Composes the notification and has the push service asked to deliver it.
+    func deliver(
+        _ request: PushRequest, to stored: StoredDevice, through service: any PushService
+    ) async -> DeliveryOutcome {
+        let notification = PushNotification(
+            kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: .random())
+        let deadline = shared.clocks.monotonic().advanced(by: shared.budget)
+        return await service.deliver(notification, to: stored.device, by: deadline)
+    }
+}

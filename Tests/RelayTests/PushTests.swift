@@ -1,0 +1,285 @@
+import DeviceStore
+import Limits
+import PushModel
+import PushServices
+import Relay
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct PushTests {
+    @Test func `a push reaches the phone that registered, and is counted`() async throws {
+        let apple = ScriptedService(.ios, .accepted)
+        let scene = Scene(ios: apple)
+        let capability = try await scene.registered()
+        #expect(await scene.push(capability, kind: .mention) == .accepted)
+        let (notification, device) = try #require(apple.asked.first)
+        #expect(notification.kind == .mention)
+        #expect(notification.tag == CapabilityHash(of: capability).tag)
+        #expect(device.token == Scene.iPhone)
+        #expect(scene.counted() == ["registered ios": 1, "sent ios mention": 1])
+    }
+
+    @Test func `every push has an id of its own`() async throws {
+        let apple = ScriptedService(.ios, .accepted)
+        let scene = Scene(ios: apple)
+        let capability = try await scene.registered()
+        for _ in 0..<10 { _ = await scene.push(capability) }
+        #expect(Set(apple.asked.map { $0.0.id.description }).count == 10)
+    }
+
+    @Test func `an unknown capability costs its address one attempt and the store one look-up`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted), perAddress: 3)
+        for number in UInt8(0)..<3 {
+            let stranger = Capability(randomBytes: InlineArray(repeating: number))
+            #expect(await scene.push(stranger) == .unknownCapability)
+        }
+        let fourth = await scene.push(Capability(randomBytes: InlineArray(repeating: 9)))
+        #expect(fourth == .addressLimited(retryAfter: .seconds(60)))
+        #expect(scene.store.lookUps == 3)
+    }
+
+    @Test func `a capability's limit is its own, and says when to come back`() async throws {
+        let apple = ScriptedService(.ios, .accepted)
+        let scene = Scene(ios: apple, perCapability: 2)
+        let first = try await scene.registered()
+        let second = try await scene.registered()
+        #expect(await scene.push(first) == .accepted)
+        scene.time.advance(by: .seconds(20))
+        #expect(await scene.push(first) == .accepted)
+        #expect(await scene.push(first) == .capabilityLimited(retryAfter: .seconds(40)))
+        #expect(await scene.push(second) == .accepted)
+        scene.time.advance(by: .seconds(40))
+        #expect(await scene.push(first) == .accepted)
+        #expect(apple.asked.count == 4)
+    }
+
+    @Test func `a phone of a platform without credentials is not pushed to`() async throws {
+        let scene = Scene(android: ScriptedService(.android, .accepted))
+        let capability = Capability(randomBytes: InlineArray(repeating: 1))
+        try await scene.store.register(
+            Registration(
+                capability: capability, token: Scene.iPhone, environment: .production, opensPreviews: false,
+                registeredAt: scene.time.wall))
+        #expect(await scene.push(capability) == .platformUnavailable(.ios))
+    }
+
+    @Test func `over the bound of pushes in flight the relay says so at once`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted), permits: 1)
+        let capability = try await scene.registered()
+        let permit = scene.relay.shared.permits.take()
+        #expect(await scene.push(capability) == .overloaded)
+        _ = consume permit
+        #expect(await scene.push(capability) == .accepted)
+        #expect(await scene.push(capability) == .accepted)
+    }
+
+    @Test func `a store that does not answer is no unknown capability`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted))
+        let capability = try await scene.registered()
+        scene.store.fail(with: .corrupt)
+        #expect(await scene.push(capability) == .storeFailed)
+    }
+
+    @Test func `a day is noted once`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted))
+        let capability = try await scene.registered()
+        _ = await scene.push(capability)
+        #expect(scene.store.marks.isEmpty, "the day of registration counts as used")
+        scene.time.advance(by: .seconds(86_400))
+        for _ in 0..<3 { _ = await scene.push(capability) }
+        #expect(scene.store.marks == [scene.time.wall.day])
+    }
+
+    @Test(arguments: [
+        (DeliveryOutcome.rejected(.credentials), PushVerdict.upstreamFailed(.credentials, retryAfter: nil)),
+        (.rejected(.malformed), .upstreamFailed(.rejected, retryAfter: nil)),
+        (.rejected(.foreignDevice), .upstreamFailed(.rejected, retryAfter: nil)),
+        (.rejected(.unknown), .upstreamFailed(.rejected, retryAfter: nil)),
+        (.deferred(.phoneThrottled, retryAfter: .seconds(9)), .phoneThrottled(retryAfter: .seconds(9))),
+        (.deferred(.serviceThrottled, retryAfter: .seconds(9)), .upstreamFailed(.throttled, retryAfter: .seconds(9))),
+        (.deferred(.serviceUnavailable, retryAfter: .seconds(9)), .upstreamFailed(.unavailable, retryAfter: .seconds(9))),
+        (.deferred(.credentials, retryAfter: .seconds(9)), .upstreamFailed(.credentials, retryAfter: .seconds(9))),
+        (.failed(.timeout, retryAfter: .seconds(9)), .upstreamFailed(.timeout, retryAfter: .seconds(9))),
+        (.failed(.unreachable, retryAfter: .seconds(9)), .upstreamFailed(.unreachable, retryAfter: .seconds(9))),
+        (.failed(.overloaded, retryAfter: .seconds(9)), .overloaded),
+    ])
+    func `what fails is counted, told, and keeps the registration`(
+        _ outcome: DeliveryOutcome, _ verdict: PushVerdict
+    ) async throws {
+        let scene = Scene(ios: ScriptedService(.ios, outcome))
+        let capability = try await scene.registered()
+        #expect(await scene.push(capability) == verdict)
+        #expect(scene.store.knows(capability))
+        #expect(scene.counted() == ["registered ios": 1, "failed ios": 1])
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ForgettingTests {
+    @Test func `a dead token is forgotten with every capability that leads to it`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .unregistered(.stated(since: nil))))
+        let first = try await scene.registered()
+        let second = try await scene.registered()
+        #expect(await scene.push(first) == .gone)
+        #expect(!scene.store.knows(first) && !scene.store.knows(second))
+        #expect(await scene.push(second) == .unknownCapability)
+        #expect(scene.counted() == ["registered ios": 2, "gone ios": 1])
+    }
+
+    @Test func `a phone that registered after Apple had given it up is kept`() async throws {
+        let scene = Scene()
+        let died = scene.time.wall.advanced(by: .seconds(-1))
+        let again = Scene(ios: ScriptedService(.ios, .unregistered(.stated(since: died))))
+        let capability = try await again.registered()
+        #expect(await again.push(capability) == .upstreamFailed(.rejected, retryAfter: .seconds(60)))
+        #expect(again.store.knows(capability))
+    }
+
+    @Test func `a phone that registered before Apple gave it up is forgotten, one that came back since is not`()
+        async throws
+    {
+        let died = Scene().time.wall.advanced(by: .seconds(10))
+        let scene = Scene(ios: ScriptedService(.ios, .unregistered(.stated(since: died))))
+        let old = try await scene.registered()
+        scene.time.advance(by: .seconds(20))
+        let new = try await scene.registered()
+        #expect(await scene.push(old) == .gone)
+        #expect(!scene.store.knows(old))
+        #expect(scene.store.knows(new))
+    }
+
+    @Test func `a registration made while the push was under way is kept`() async throws {
+        let late = Mutex<Capability?>(nil)
+        let box = Mutex<Scene?>(nil)
+        let apple = ScriptedService(
+            .ios, .unregistered(.stated(since: nil)),
+            meanwhile: {
+                guard let scene = box.withLock({ $0 }) else { return }
+                scene.time.advance(by: .seconds(1))
+                let capability = try? await scene.registered()
+                late.withLock { $0 = capability }
+            })
+        let scene = Scene(ios: apple)
+        box.withLock { $0 = scene }
+        let old = try await scene.registered()
+        #expect(await scene.push(old) == .gone)
+        #expect(!scene.store.knows(old))
+        let new = try #require(late.withLock { $0 })
+        #expect(scene.store.knows(new))
+    }
+
+    @Test func `a registration that a clock's jump made look newer is forgotten all the same`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .unregistered(.stated(since: nil))))
+        let capability = try await scene.registered()
+        scene.time.jumpWall(by: .seconds(-3600))
+        #expect(await scene.push(capability) == .gone)
+        #expect(!scene.store.knows(capability))
+    }
+
+    @Test func `a wrong topic does not empty the store`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .unregistered(.inferred)), registrations: 0)
+        var verdicts: [PushVerdict] = []
+        for number in 0..<100 {
+            let text = String(number)
+            let token = DeviceToken(
+                unchecked: String(repeating: "0", count: 64 - text.count) + text, for: .ios)
+            verdicts.append(await scene.push(try await scene.registered(token)))
+        }
+        #expect(verdicts.count { $0 == .gone } == 19)
+        #expect(verdicts.count { $0 == .upstreamFailed(.credentials, retryAfter: .seconds(300)) } == 81)
+        #expect(try await scene.store.deviceCounts().ios == 81)
+    }
+
+    @Test func `gone is said even where the store cannot forget`() async throws {
+        let box = Mutex<MemoryStore?>(nil)
+        let apple = ScriptedService(
+            .ios, .unregistered(.stated(since: nil)), meanwhile: { box.withLock { $0 }?.fail(with: .full) })
+        let scene = Scene(ios: apple)
+        box.withLock { $0 = scene.store }
+        let capability = try await scene.registered()
+        #expect(await scene.push(capability) == .gone)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct RegistrationTests {
+    @Test func `a phone without its platform's credentials is refused before it costs a place in the limit`() async {
+        let scene = Scene(android: ScriptedService(.android, .accepted), registrations: 1)
+        for _ in 0..<3 {
+            let verdict = await scene.relay.register(
+                RegistrationRequest(
+                    client: scene.client, token: Scene.iPhone, environment: .production, opensPreviews: false))
+            guard case .platformUnavailable(.ios) = verdict else {
+                Issue.record("\(verdict)")
+                return
+            }
+        }
+        await #expect(throws: Never.self) { try await scene.registered(Scene.android) }
+    }
+
+    @Test func `no two registrations get the same capability`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted), registrations: 0)
+        var seen: Set<String> = []
+        for _ in 0..<1000 { seen.insert(try await scene.registered().disclosed) }
+        #expect(seen.count == 1000)
+    }
+
+    @Test func `an address may register so often and no more`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted), registrations: 2)
+        _ = try await scene.registered()
+        _ = try await scene.registered()
+        await #expect(throws: SceneError.notRegistered) { try await scene.registered() }
+        scene.time.advance(by: .seconds(3600))
+        _ = try await scene.registered()
+    }
+
+    @Test func `a registration that could not be written leads nowhere and is not counted`() async {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted))
+        scene.store.fail(with: .full)
+        await #expect(throws: SceneError.notRegistered) { try await scene.registered() }
+        #expect(scene.counted() == [:])
+    }
+
+    @Test func `what was taken back is unknown, and can be registered anew`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted))
+        let first = try await scene.registered()
+        guard case .removed = await scene.relay.remove(first) else {
+            Issue.record("not removed")
+            return
+        }
+        guard case .unknownCapability = await scene.relay.remove(first) else {
+            Issue.record("removed twice")
+            return
+        }
+        #expect(await scene.push(first) == .unknownCapability)
+        #expect(await scene.push(try await scene.registered()) == .accepted)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct DailyTallyTests {
+    static let day = UTCDay(number: 20_000)
+
+    @Test func `counts that could not be written are written later, with what came since`() async throws {
+        let tally = DailyTally()
+        let store = MemoryStore()
+        tally.count(.sent(.dm), .ios, on: Self.day)
+        store.fail(with: .full)
+        await #expect(throws: StoreError.full) { try await tally.write(to: store) }
+        tally.count(.sent(.dm), .ios, on: Self.day)
+        store.fail(with: nil)
+        try await tally.write(to: store)
+        #expect(store.counts == [DailyCount(day: Self.day, event: .sent, platform: .ios, kind: .dm): 2])
+        try await tally.write(to: store)
+        #expect(store.counts.values.reduce(0, +) == 2)
+    }
+
+    @Test func `each day has its own counts`() {
+        let tally = DailyTally()
+        tally.count(.gone, .android, on: Self.day)
+        tally.count(.gone, .android, on: UTCDay(number: 20_001))
+        #expect(tally.take().count == 2)
+        #expect(tally.take().isEmpty)
+    }
+}
