@@ -23,6 +23,7 @@ extension Daemon {
     }
 
     fileprivate func closed(_ connection: Connection) {
+        if connections.count >= configuration.maximumConnections { mustRunAgain = true }
         let last = connections.removeLast()
         if last !== connection {
             connections[connection.index] = last
@@ -36,7 +37,14 @@ extension Daemon {
 
     fileprivate func began(_ target: RequestTarget, on connection: Connection) -> HTTPExchange {
         exchangesInFlight += 1
-        if connection.phase != .condemned { connection.enter(.receiving, now: now) }
+        if connection.phase != .condemned {
+            // Arguments that do not fit in the memory leave the library stuck, so it is not waited for.
+            if target.arguments * FieldCollector.entrySize > configuration.connectionMemory / 2 - Self.answerHeadSize {
+                connection.condemn(with: handler.refusal(.targetTooLong), now: now)
+            } else {
+                connection.enter(.receiving, now: now)
+            }
+        }
         let exchange = HTTPExchange(daemon: self, connection: connection, target: target)
         connection.exchange = exchange
         return exchange
@@ -190,7 +198,9 @@ private func bytes(_ text: UnsafePointer<CChar>, count: Int) -> UnsafeBufferPoin
 /// The context that every callback but the fields' gets: the daemon, unretained, for it outlives the library's one.
 private func daemon(_ context: UnsafeMutableRawPointer?) -> Daemon {
     guard let context = unsafe context else { preconditionFailure("a callback without its daemon") }
-    return unsafe Unmanaged<Daemon>.fromOpaque(context).takeUnretainedValue()
+    let daemon = unsafe Unmanaged<Daemon>.fromOpaque(context).takeUnretainedValue()
+    daemon.reports += 1
+    return daemon
 }
 
 /// A connection was accepted, or is about to be closed. It is retained in its socket's context in between.

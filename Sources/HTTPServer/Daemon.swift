@@ -33,6 +33,12 @@ import EventLoops
     private var isRunning = false
     private var isRunDue = false
     private var mustStop = false
+    /// Counts what the library reports, to see whether a run got anywhere.
+    var reports = 0
+    /// Whether a connection was closed at the bound. The library takes its listener back into its epoll set at the start of a
+    /// run, but asks for none.
+    var mustRunAgain = false
+    private var fruitlessRuns = 0
 
     init(
         on loop: EventLoop, configuration: HTTPServerConfiguration, handler: any HTTPRequestHandler,
@@ -150,15 +156,30 @@ import EventLoops
         guard let handle = unsafe handle, !isRunning else { return }
         now = .now
         isRunning = true
+        let reportsBefore = reports
         unsafe _ = MHD_run(handle)
         isRunning = false
+        if mustRunAgain {
+            mustRunAgain = false
+            runAtTurnEnd()
+        }
         var milliseconds: UInt64 = 0
         guard unsafe MHD_get_timeout(handle, &milliseconds) == .YES else { return }
+        guard milliseconds == 0 else {
+            fruitlessRuns = 0
+            armRunTimer(after: .milliseconds(milliseconds))
+            return
+        }
         // Zero means that there is more to do now: at the turn's end, so that sockets and jobs have their turn too.
-        if milliseconds == 0 { runAtTurnEnd() } else { armRunTimer(after: .milliseconds(milliseconds)) }
+        fruitlessRuns = reports == reportsBefore ? fruitlessRuns + 1 : 0
+        if fruitlessRuns < Self.patienceInRuns { runAtTurnEnd() } else { armRunTimer(after: .milliseconds(10)) }
     }
 
-    /// Leaves a timer alone that fires early enough: the library's next time-out moves away with each request.
+    /// A connection whose memory is used up in the middle of a request (by an endless chunk extension, say) makes the library ask to be run
+    /// at once, for ever. After so many runs that got nowhere it has to wait a little; sockets with news still wake it.
+    private static let patienceInRuns = 16
+
+    /// Leaves a timer alone that is due early enough: the library's next time-out moves away with each request.
     private func armRunTimer(after duration: Duration) {
         let due = now + duration
         if let runTimerDue, runTimerDue <= due { return }

@@ -12,7 +12,8 @@ package enum HTTPRefusal: Sendable, Equatable {
     case requestTimeout
     /// Meant for 413: the body is larger than ``HTTPServerConfiguration/maximumBody``, or says that it will be.
     case bodyTooLarge
-    /// Meant for 414: the request line alone is larger than ``HTTPServerConfiguration/maximumHead``.
+    /// Meant for 414: the target alone is larger than ``HTTPServerConfiguration/maximumHead``, or has too many arguments for
+    /// the memory of its connection.
     case targetTooLong
     /// Meant for 417: an expectation other than `100-continue` (RFC 9110 section 10.1.1).
     case expectationFailed

@@ -31,7 +31,9 @@ package struct HTTPServerConfiguration: Sendable {
     func check() {
         precondition(maximumBody >= 0, "a body cannot be smaller than nothing")
         precondition(maximumHead > 0 && maximumFields > 0, "a request needs a head")
-        precondition(connectionMemory >= maximumHead, "a head must fit in the memory of its connection")
+        precondition(
+            connectionMemory >= maximumHead && connectionMemory >= 4096,
+            "a head, and the head of the answer, must fit in the memory of its connection")
         precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
         precondition(maximumConnections > 0 && maximumConnections <= Int32.max, "a server needs connections")
         precondition(maximumConnectionsPerAddress >= 0, "a bound cannot be negative")

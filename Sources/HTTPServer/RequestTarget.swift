@@ -8,6 +8,8 @@ struct RequestTarget {
     let query: String?
     /// Whether it begins with a slash and holds visible ASCII without `#` only.
     let isPath: Bool
+    /// The number of arguments into which the library takes the query apart.
+    let arguments: Int
     /// Where in memory it stands, for ``RequestHeadCheck``.
     let place: Place
 
@@ -15,15 +17,18 @@ struct RequestTarget {
         place = Place(address: address, length: bytes.count)
         var isPath = !bytes.isEmpty && bytes[0] == UInt8(ascii: "/")
         var mark: Int?
+        var separators = 0
         for index in bytes.indices {
             switch bytes[index] {
             case UInt8(ascii: "#"): isPath = false
             case UInt8(ascii: "?"): mark = mark ?? index
+            case UInt8(ascii: "&"): separators += 1
             case 0x21...0x7e: break
             default: isPath = false
             }
         }
         self.isPath = isPath
+        arguments = separators + 1
         guard isPath else {
             path = ""
             query = nil

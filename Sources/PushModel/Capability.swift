@@ -10,21 +10,19 @@ package struct Capability: Sendable, Equatable, CustomStringConvertible, CustomD
     package let text: InlineArray<45, UInt8>
 
     /// Takes a text that matches `^p_[A-Za-z0-9_-]{43}$`; nil for any other.
-    package init?(_ candidate: some Collection<UInt8>) {
-        guard candidate.count == Self.length else { return nil }
+    package init?(_ candidate: Span<UInt8>) {
+        guard candidate.count == Self.length, candidate[0] == UInt8(ascii: "p"), candidate[1] == UInt8(ascii: "_")
+        else { return nil }
         var text = InlineArray<45, UInt8>(repeating: 0)
-        for (index, byte) in candidate.enumerated() {
-            let isRight =
-                switch index {
-                case 0: byte == UInt8(ascii: "p")
-                case 1: byte == UInt8(ascii: "_")
-                default: byte.isBase64URL
-                }
-            guard isRight else { return nil }
-            text[index] = byte
+        for index in 0..<Self.length {
+            guard index < 2 || candidate[index].isBase64URL else { return nil }
+            text[index] = candidate[index]
         }
         self.text = text
     }
+
+    /// The same for an array.
+    package init?(_ candidate: [UInt8]) { self.init(candidate.span) }
 
     /// Makes the capability of 32 bytes, which the caller has drawn from the system's random source.
     package init(randomBytes: InlineArray<32, UInt8>) {

@@ -29,12 +29,6 @@ package struct PushID: Sendable, Equatable, CustomStringConvertible {
         self.low = low
     }
 
-    /// A fresh one from the system's generator.
-    package static func random() -> PushID {
-        var generator = SystemRandomNumberGenerator()
-        return PushID(high: generator.next(), low: generator.next())
-    }
-
     /// The form Apple asks for in `apns-id`: a canonical lower-case UUID, marked as random (RFC 9562 section 5.4).
     package var description: String {
         let high = high & ~0xF000 | 0x4000

@@ -8,7 +8,7 @@ extension Relay {
         _ request: PushRequest, to stored: StoredDevice, through service: any PushService
     ) async -> DeliveryOutcome {
         let notification = PushNotification(
-            kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: .random())
+            kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: shared.ids.next())
         let deadline = shared.clocks.monotonic().advanced(by: shared.budget)
         return await service.deliver(notification, to: stored.device, by: deadline)
     }

@@ -79,6 +79,8 @@ package struct RelayShared: Sendable {
     package var tally: DailyTally
     /// Keeps a wrong setting from emptying the store.
     package var guardian: MassDeathGuard
+    /// Names pushes.
+    package let ids = PushIDSource()
     /// How long a sender is kept waiting.
     package var budget: Duration
     /// The time.

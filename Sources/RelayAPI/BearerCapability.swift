@@ -7,11 +7,17 @@ enum BearerCapability {
     static func of(_ request: HTTPRequest) -> Capability? {
         let values = request.values(of: "authorization")
         guard values.count == 1, let value = values.first else { return nil }
-        let bytes = value.utf8
-        let scheme = "bearer ".utf8
-        guard bytes.count == scheme.count + Capability.length,
-            zip(bytes, scheme).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 })
-        else { return nil }
-        return Capability(bytes.dropFirst(scheme.count))
+        return capability(in: value.utf8.span)
     }
+
+    private static func capability(in field: Span<UInt8>) -> Capability? {
+        guard field.count == scheme.count + Capability.length else { return nil }
+        for index in 0..<scheme.count {
+            guard field[index] == scheme[index] || field[index] | 0x20 == scheme[index] else { return nil }
+        }
+        return Capability(field.extracting(droppingFirst: scheme.count))
+    }
+
+    /// In lower case; setting bit 5 of a letter makes it so.
+    private static let scheme = Array("bearer ".utf8)
 }

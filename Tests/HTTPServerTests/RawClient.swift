@@ -8,8 +8,8 @@ final class RawClient {
     private var buffer: [UInt8] = []
 
     /// Connects to a port of 127.0.0.1, or of ::1. Whatever takes longer than ten seconds fails.
-    init(port: UInt16, family: Int32 = AF_INET) throws {
-        descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    init(port: UInt16, family: AddressFamily = .four) throws {
+        descriptor = socket(family == .four ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
         var patience = timeval(tv_sec: 10, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
@@ -17,7 +17,7 @@ final class RawClient {
         var one: Int32 = 1
         unsafe _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         let connected: Int32
-        if family == AF_INET {
+        if family == .four {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
@@ -84,6 +84,19 @@ final class RawClient {
     /// Whether the server has closed, with nothing more to read. Waits for it.
     func isAtEnd() throws -> Bool { try buffer.isEmpty && !fill() }
 
+    /// Whether there is something to read, or the end, within so many milliseconds.
+    func hasNews(within milliseconds: Int32) -> Bool {
+        if !buffer.isEmpty { return true }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, milliseconds) > 0
+    }
+
+    /// Everything that comes until the server closes.
+    func rest() throws -> String {
+        while try fill() {}
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
     private var headEnd: Int? {
         guard buffer.count >= 4 else { return nil }
         return (0...(buffer.count - 4)).first { Array(buffer[$0..<($0 + 4)]) == [13, 10, 13, 10] }
@@ -142,4 +155,9 @@ private func runWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     guard let context = unsafe context else { return nil }
     unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     return nil
+}
+
+enum AddressFamily: Sendable {
+    case four
+    case six
 }

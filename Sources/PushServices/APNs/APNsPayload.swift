@@ -13,23 +13,23 @@ package enum APNsPayload {
     package static func compose(_ notification: PushNotification) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(200 + (notification.preview?.disclosed.utf8.count ?? 0))
-        json.appendText(#"{"aps":{"alert":{"title":""#)
+        json.appendPlain(#"{"aps":{"alert":{"title":""#)
         json.appendPlain(Kind.title)
-        json.appendText(#"","body":""#)
+        json.appendPlain(#"","body":""#)
         json.appendPlain(notification.kind.body)
-        json.appendText(#""},"sound":"default","thread-id":""#)
+        json.appendPlain(#""},"sound":"default","thread-id":""#)
         json.appendPlain(notification.tag.disclosed)
-        json.appendText("\"")
-        if notification.preview != nil { json.appendText(#","mutable-content":1"#) }
-        json.appendText(#"},"c":""#)
+        json.appendPlain("\"")
+        if notification.preview != nil { json.appendPlain(#","mutable-content":1"#) }
+        json.appendPlain(#"},"c":""#)
         json.appendPlain(notification.tag.disclosed)
-        json.appendText("\"")
+        json.appendPlain("\"")
         if let preview = notification.preview {
-            json.appendText(#","p":""#)
+            json.appendPlain(#","p":""#)
             json.appendPlain(preview.disclosed)
-            json.appendText("\"")
+            json.appendPlain("\"")
         }
-        json.appendText("}")
+        json.appendPlain("}")
         return json
     }
 }

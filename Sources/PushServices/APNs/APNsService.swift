@@ -65,7 +65,7 @@ package struct APNsService: PushService {
             case .conclude:
                 return attempt.outcome
             case .again(let newConnection, let newCredential):
-                if newConnection, let response = attempt.response { await pool.retireConnection(of: response) }
+                if newConnection, let response = attempt.response { await pool.retire(response.connection) }
                 if newCredential { token = tokens.renew(insteadOf: token) }
             }
         }

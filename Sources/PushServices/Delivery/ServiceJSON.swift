@@ -2,10 +2,6 @@
 /// of a charset that needs no escaping; ``appendJSONString(_:)`` escapes all the same, so that a token which an older
 /// relay let in can break nothing.
 extension [UInt8] {
-    package mutating func appendText(_ text: StaticString) {
-        unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
     /// Text that is known to need no escaping.
     package mutating func appendPlain(_ text: String) {
         append(contentsOf: text.utf8)

@@ -5,6 +5,8 @@ package import HTTP2Client
 package protocol UpstreamPool: Sendable {
     /// Sends a request and waits for its answer, at most for `timeout`.
     func send(_ request: HTTP2Request, timeout: Duration) async throws(HTTP2Failure) -> HTTP2Response
-    /// Takes no further request to the connection that gave this answer; what is under way on it ends as it may.
-    func retireConnection(of response: HTTP2Response) async
+    /// Takes no further request to this connection; what is under way on it ends as it may.
+    func retire(_ connection: HTTP2ConnectionID) async
 }
+
+extension HTTP2Pool: UpstreamPool {}

@@ -10,36 +10,36 @@ package enum FCMMessage {
     package static func compose(_ notification: PushNotification, to device: Device) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(512 + (notification.preview?.disclosed.utf8.count ?? 0))
-        json.appendText(#"{"message":{"token":"#)
+        json.appendPlain(#"{"message":{"token":"#)
         json.appendJSONString(device.token.disclosed)
         if let preview = notification.preview, device.opensPreviews {
-            json.appendText(#","android":{"priority":"high"},"data":{"c":""#)
+            json.appendPlain(#","android":{"priority":"high"},"data":{"c":""#)
             json.appendPlain(notification.tag.disclosed)
-            json.appendText(#"","p":""#)
+            json.appendPlain(#"","p":""#)
             json.appendPlain(preview.disclosed)
-            json.appendText(#"","t":""#)
+            json.appendPlain(#"","t":""#)
             json.appendPlain(Kind.title)
-            json.appendText(#"","b":""#)
+            json.appendPlain(#"","b":""#)
             json.appendPlain(notification.kind.body)
-            json.appendText(#""}}}"#)
+            json.appendPlain(#""}}}"#)
             return json
         }
-        json.appendText(#","notification":{"title":""#)
+        json.appendPlain(#","notification":{"title":""#)
         json.appendPlain(Kind.title)
-        json.appendText(#"","body":""#)
+        json.appendPlain(#"","body":""#)
         json.appendPlain(notification.kind.body)
-        json.appendText(
+        json.appendPlain(
             #""},"android":{"priority":"high","notification":{"channel_id":"messages","sound":"default","tag":""#)
         json.appendPlain(notification.id.description)
-        json.appendText(#""}},"data":{"c":""#)
+        json.appendPlain(#""}},"data":{"c":""#)
         json.appendPlain(notification.tag.disclosed)
-        json.appendText("\"")
+        json.appendPlain("\"")
         if let preview = notification.preview {
-            json.appendText(#","p":""#)
+            json.appendPlain(#","p":""#)
             json.appendPlain(preview.disclosed)
-            json.appendText("\"")
+            json.appendPlain("\"")
         }
-        json.appendText("}}}")
+        json.appendPlain("}}}")
         return json
     }
 }

@@ -62,7 +62,7 @@ package struct FCMService: PushService {
                 if newCredential {
                     tokens.giveUp(token)
                 } else if newConnection, let response = attempt.response {
-                    await pool.retireConnection(of: response)
+                    await pool.retire(response.connection)
                 }
             }
         }

@@ -16,18 +16,18 @@ package enum OAuthExchange {
     package static func form(for account: ServiceAccount, at now: WallInstant) -> [UInt8] {
         let issued = now.seconds - backdating
         var header: [UInt8] = []
-        header.appendText(#"{"alg":"RS256","typ":"JWT""#)
+        header.appendPlain(#"{"alg":"RS256","typ":"JWT""#)
         if !account.privateKeyID.isEmpty {
-            header.appendText(#","kid":"#)
+            header.appendPlain(#","kid":"#)
             header.appendJSONString(account.privateKeyID)
         }
-        header.appendText("}")
+        header.appendPlain("}")
         var claims: [UInt8] = []
-        claims.appendText(#"{"iss":"#)
+        claims.appendPlain(#"{"iss":"#)
         claims.appendJSONString(account.clientEmail)
-        claims.appendText(#","scope":"#)
+        claims.appendPlain(#","scope":"#)
         claims.appendJSONString(scope)
-        claims.appendText(#","aud":"#)
+        claims.appendPlain(#","aud":"#)
         claims.appendJSONString(account.tokenURI)
         claims.appendPlain(#","iat":\#(issued),"exp":\#(issued + lifetime)}"#)
         let signed = "\(Base64URL.encode(header)).\(Base64URL.encode(claims))"
