@@ -8,6 +8,9 @@ import PushSimulator
 @main
 struct Program {
     static func main() {
+        if CommandLine.arguments.dropFirst().first == "phone" {
+            PhoneProgram.run(CommandLine.arguments.dropFirst(2))
+        }
         let commandLine: SimulatorCommandLine
         do throws(SimulatorCommandLine.Misuse) {
             commandLine = try SimulatorCommandLine(CommandLine.arguments.dropFirst())

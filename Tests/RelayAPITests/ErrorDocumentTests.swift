@@ -1,0 +1,126 @@
+import FoundationEssentials
+import PushModel
+import Relay
+import RelayAPI
+import Testing
+
+/// `docs/errors.md` is what people read who never see the code, so it must say what the code says.
+@Suite(.timeLimit(.minutes(1)))
+struct ErrorDocumentTests {
+    @Test
+    func `the document lists each code with its status and whether it says when to come back`() throws {
+        let listed =
+            try Document.errors.rows(under: "What a phone or a server may meet")
+            + Document.errors.rows(under: "What only a broken client meets")
+        let documented = listed.map { DocumentedCode(code: $0[0], status: $0[1], retryAfter: $0[2]) }
+        #expect(documented.count == Set(documented).count, "a code stands there twice")
+        #expect(Set(documented) == Set(DocumentedCode.all))
+    }
+
+    @Test
+    func `the document lists each reason of a 502`() throws {
+        let reasons = try Document.errors.rows(under: "Whose fault a 502 is").map { $0[0] }
+        #expect(reasons == UpstreamReason.allCases.map(\.rawValue))
+    }
+
+    @Test
+    func `every row says what it means and what to do`() throws {
+        for heading in ["What a phone or a server may meet", "What only a broken client meets"] {
+            for row in try Document.errors.rows(under: heading) {
+                #expect(row.count == 5 && row.allSatisfy { !$0.isEmpty }, "\(row)")
+            }
+        }
+    }
+}
+
+/// The first three columns of a row.
+private struct DocumentedCode: Hashable {
+    var code: String
+    var status: String
+    var retryAfter: String
+
+    /// What the code says, with "some" where one code comes with and without a time to come back at.
+    static var all: [DocumentedCode] {
+        Dictionary(grouping: everyRefusal, by: \.code).map { code, refusals in
+            let waits = Set(refusals.map { $0.retryAfter != nil })
+            let statuses = Set(refusals.map { String($0.status) }).sorted().joined(separator: ", ")
+            let retryAfter = waits == [true] ? "yes" : waits == [false] ? "no" : "some"
+            return DocumentedCode(code: code, status: statuses, retryAfter: retryAfter)
+        }
+    }
+
+    /// At least one refusal of each case, each with and without what it may carry.
+    private static var everyRefusal: [Refusal] {
+        var refusals: [Refusal] = []
+        var next: Refusal? = .badJSON
+        while let refusal = next {
+            refusals.append(refusal)
+            next = successor(of: refusal)
+        }
+        return refusals
+    }
+
+    /// Goes through the cases in their order. A new case does not compile until it has its place here.
+    private static func successor(of refusal: Refusal) -> Refusal? {
+        switch refusal {
+        case .badJSON: .badPlatform
+        case .badPlatform: .badToken
+        case .badToken: .badEnvironment
+        case .badEnvironment: .badKind
+        case .badKind: .badPreview
+        case .badPreview: .missingCapability
+        case .missingCapability: .unknownCapability
+        case .unknownCapability: .tooManyRegistrations(retryAfter: .seconds(1))
+        case .tooManyRegistrations: .tooManyPushes(.address, retryAfter: .seconds(1))
+        case .tooManyPushes: .platformUnavailable(.ios)
+        case .platformUnavailable(.ios): .platformUnavailable(.android)
+        case .platformUnavailable(.android): .gone
+        case .gone: .phoneThrottled(retryAfter: .seconds(1))
+        case .phoneThrottled: .upstreamFailed(.timeout, retryAfter: .seconds(1))
+        case .upstreamFailed(_, .some): .upstreamFailed(.rejected, retryAfter: nil)
+        case .upstreamFailed(_, nil): .notFound
+        case .notFound: .methodNotAllowed(allow: "POST")
+        case .methodNotAllowed: .overloaded
+        case .overloaded: .shuttingDown
+        case .shuttingDown: .internalFault
+        case .internalFault: .bodyTooLarge
+        case .bodyTooLarge: .badRequest
+        case .badRequest: .headersTooLarge
+        case .headersTooLarge: .addressTooLong
+        case .addressTooLong: .requestTimeout
+        case .requestTimeout: .expectationFailed
+        case .expectationFailed: .transferCodingNotImplemented
+        case .transferCodingNotImplemented: nil
+        }
+    }
+}
+
+/// A document of this repository, as far as its tables are concerned.
+private struct Document {
+    let lines: [Substring]
+
+    /// `docs/errors.md`, found from where this file stands.
+    static var errors: Document {
+        get throws {
+            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent()
+            let text = try String(contentsOf: root.appending(path: "docs/errors.md"), encoding: .utf8)
+            return Document(lines: text.split(separator: "\n", omittingEmptySubsequences: false))
+        }
+    }
+
+    /// The cells of each row of the table under a heading, without the head of the table and without backticks around a
+    /// whole cell.
+    func rows(under heading: String) throws -> [[String]] {
+        let start = try #require(lines.firstIndex(of: "## \(heading)"), "no heading \(heading)")
+        let section = lines[(start + 1)...].prefix { !$0.hasPrefix("## ") }
+        return section.filter { $0.hasPrefix("|") }.dropFirst(2).map { line in
+            line.split(separator: "|").map { cell in
+                let trimmed = cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+                let text = String(trimmed)
+                return text.count > 2 && text.hasPrefix("`") && !text.dropFirst().dropLast().contains("`")
+                    ? String(text.dropFirst().dropLast()) : text
+            }
+        }
+    }
+}
