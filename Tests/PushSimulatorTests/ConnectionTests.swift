@@ -173,13 +173,14 @@ struct ConnectionTests {
         await fixture.simulator.stop()
     }
 
-    @Test func `stopping ends connections, and a simulator starts once`() async throws {
+    @Test func `stopping ends connections and refuses new ones, and a simulator starts once`() async throws {
         let fixture = try await Fixture.start()
         let client = try fixture.client(.fcm)
         try client.wait { !$0.announcedStreams.isEmpty }
         await #expect(throws: SimulatorError.startedTwice) { try await fixture.simulator.start() }
         await fixture.simulator.stop()
         try client.waitForClose()
+        #expect(throws: TestClientError.self) { try fixture.client(.fcm) }
         await fixture.simulator.stop()
         await #expect(throws: SimulatorError.startedTwice) { try await fixture.simulator.start() }
     }

@@ -18,7 +18,7 @@ final class APNsConversation: Conversation {
         self.verifier = verifier
         service = environment == .production ? .apnsProduction : .apnsSandbox
         (connection, behaviour) = ledger.opened(service)
-        settings = ConnectionSettings(concurrentStreams: behaviour.firstConcurrentStreams)
+        settings = behaviour.settings(maxHeaderListSize: 8000)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }

@@ -10,9 +10,7 @@ final class FCMConversation: Conversation {
         self.ledger = ledger
         let (number, behaviour) = ledger.opened(.fcm)
         connection = number
-        settings = ConnectionSettings(
-            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
-            maxHeaderListSize: 65_536)
+        settings = behaviour.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.fcm) }

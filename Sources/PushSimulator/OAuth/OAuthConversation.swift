@@ -14,9 +14,7 @@ final class OAuthConversation: Conversation {
         self.rules = rules
         let (number, behaviour) = ledger.opened(.oauth)
         connection = number
-        settings = ConnectionSettings(
-            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
-            maxHeaderListSize: 65_536)
+        settings = behaviour.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.oauth) }

@@ -97,6 +97,8 @@ struct ConnectionSettings: Equatable {
     var initialWindowSize: UInt32 = 65_535
     var maxFrameSize: UInt32 = 16_384
     var maxHeaderListSize: UInt32 = 8000
+    /// The window of the connection as a whole, which no SETTINGS can say (RFC 9113 section 6.9.2).
+    var connectionWindow: UInt32 = 65_535
 }
 
 /// One connection as its service sees it: what it remembers from request to request.
