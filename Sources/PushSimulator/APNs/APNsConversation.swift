@@ -12,6 +12,7 @@ final class APNsConversation: Conversation {
     private var history = ProviderTokenHistory()
     private var hasAcceptedToken = false
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(environment: PhoneEnvironment, ledger: Ledger, verifier: ProviderTokenVerifier) {
         self.environment = environment
         self.ledger = ledger

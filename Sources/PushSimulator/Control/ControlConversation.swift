@@ -9,6 +9,7 @@ final class ControlConversation: Conversation {
     private let ledger: Ledger
     private let server: SimulatorServer
 
+    /// Notes the connection in the ledger. Orders that concern open connections go to `server`.
     init(ledger: Ledger, server: SimulatorServer) {
         self.ledger = ledger
         self.server = server

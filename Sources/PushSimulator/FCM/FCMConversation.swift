@@ -6,6 +6,7 @@ final class FCMConversation: Conversation {
     private let ledger: Ledger
     private let connection: Int
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger) {
         self.ledger = ledger
         let (number, behaviour) = ledger.opened(.fcm)

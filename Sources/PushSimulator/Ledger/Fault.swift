@@ -17,6 +17,7 @@ package struct Fault: Sendable, Equatable {
         case disconnect
     }
 
+    /// What is done in place of the answer.
     package var action: Action
     /// Whether the phone gets the notification all the same: the answer that was lost, the 503 that was none. Only for
     /// the faults of a token; those of a service come before the notification is looked at.
@@ -58,8 +59,9 @@ package struct ConnectionBehaviour: Sendable, Equatable {
     package var firstConcurrentStreams: UInt32
     /// The same once a provider token was accepted. Google: from the start.
     package var concurrentStreams: UInt32
-    /// How many bytes of bodies may be on their way in one stream, and on the connection as a whole.
+    /// How many bytes of a body may be on their way in one stream.
     package var streamWindow: UInt32 = 65_535
+    /// How many bytes of bodies may be on their way on the connection as a whole. At least 65,535.
     package var connectionWindow: UInt32 = 65_535
     /// APNs only: any refusal but a 410 lowers the limit to 1 until the next accepted notification.
     package var dropsToOneAfterRefusal = false

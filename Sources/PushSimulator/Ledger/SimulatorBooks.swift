@@ -126,6 +126,7 @@ struct Recent<Element: Sendable>: Sendable {
         elements.append(element)
     }
 
+    /// The kept elements, oldest first.
     var all: [Element] { elements.count <= depth ? elements : Array(elements.suffix(depth)) }
 }
 

@@ -9,6 +9,7 @@ final class OAuthConversation: Conversation {
     private let rules: AssertionRules
     private let connection: Int
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger, rules: AssertionRules) {
         self.ledger = ledger
         self.rules = rules

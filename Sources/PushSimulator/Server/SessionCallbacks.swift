@@ -5,6 +5,7 @@ import CNghttp2
     let pointer: OpaquePointer
     let options: OpaquePointer
 
+    /// Names the callbacks below.
     init() throws(SimulatorError) {
         var callbacks: OpaquePointer?
         var options: OpaquePointer?
