@@ -101,7 +101,8 @@ package final class PushSimulator: Sendable {
         let server = server
         let configuration = ledger.configuration
         for (service, socket) in sockets {
-            await server.listen(on: socket, as: service) {
+            // Unowned, or the server would keep itself alive through its own listeners.
+            await server.listen(on: socket, as: service) { [unowned server] in
                 switch service {
                 case .apnsProduction, .apnsSandbox:
                     APNsConversation(

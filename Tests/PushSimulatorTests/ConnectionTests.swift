@@ -185,6 +185,16 @@ struct ConnectionTests {
         await #expect(throws: SimulatorError.startedTwice) { try await fixture.simulator.start() }
     }
 
+    @Test func `a simulator that is let go while it runs takes its connections and ports along`() async throws {
+        var fixture: Fixture? = try await Fixture.start()
+        let client = try #require(try fixture?.client(.fcm))
+        try client.wait { !$0.announcedStreams.isEmpty }
+        let port = try #require(fixture?.simulator.port(of: .fcm))
+        fixture = nil
+        try client.waitForClose()
+        #expect(throws: TestClientError.self) { try TestClient(port: port, rootPEM: "") }
+    }
+
     @Test func `a port that is taken is an error that names it`() async throws {
         let fixture = try await Fixture.shared()
         let port = fixture.simulator.port(of: .fcm)
