@@ -2,10 +2,13 @@ import Cryptography
 
 /// A signed JWT in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
 struct CompactJWT {
+    /// The first part, an object.
     let header: JSON
+    /// The second part, an object.
     let claims: JSON
     /// What the signature is over: the first two parts and the dot between them.
     let signedBytes: [UInt8]
+    /// The third part, decoded.
     let signature: [UInt8]
 
     /// Nil unless there are three parts of strict base64url, the first two of them JSON objects.

@@ -101,7 +101,8 @@ package final class PushSimulator: Sendable {
         let server = server
         let configuration = ledger.configuration
         for (service, socket) in sockets {
-            await server.listen(on: socket, as: service) {
+            // Unowned, or the server would keep itself alive through its own listeners.
+            await server.listen(on: socket, as: service) { [unowned server] in
                 switch service {
                 case .apnsProduction, .apnsSandbox:
                     APNsConversation(
@@ -116,7 +117,7 @@ package final class PushSimulator: Sendable {
         }
     }
 
-    /// Ends all connections and the loop. Does nothing when it does not run.
+    /// Ends all connections and the loop; the ports refuse connections from then on. Does nothing when it does not run.
     package func stop() async {
         let mustStop = phase.withLock { phase in
             defer { phase = .stopped }
@@ -125,6 +126,13 @@ package final class PushSimulator: Sendable {
         guard mustStop else { return }
         await server.close()
         loop.stopAndJoin()
+        for socket in sockets.values { socket.stopListening() }
+    }
+
+    deinit {
+        // Let go without being stopped: the loop's thread must be gone before what it uses goes.
+        let isRunning = phase.withLock { $0 == .running }
+        if isRunning, !loop.isOnLoop { loop.stopAndJoin() }
     }
 
     // MARK: Where it is

@@ -15,6 +15,7 @@ package struct SimulatorCommandLine: Sendable {
 
     /// A command line that cannot be obeyed, in a sentence.
     package struct Misuse: Error, Equatable, CustomStringConvertible {
+        /// Names the flag first.
         package let description: String
     }
 

@@ -14,8 +14,9 @@ package struct SimulatorConfiguration: Sendable {
     package var keyID = "SIMKEY0001"
     /// Ten characters, as Apple's are.
     package var teamID = "SIMTEAM001"
-    /// Google's project id and number; both are accepted in a path.
+    /// Google's project id: what the service account says.
     package var projectID = "gryt-simulated"
+    /// Google's project number, which is accepted in a path as well.
     package var projectNumber = "100000000001"
     /// Whether only phones that were declared exist.
     package var isStrict = false
@@ -26,6 +27,7 @@ package struct SimulatorConfiguration: Sendable {
     /// Milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { systemMilliseconds() }
 
+    /// Everything but the directory as it usually is.
     package init(directory: String) { self.directory = directory }
 }
 

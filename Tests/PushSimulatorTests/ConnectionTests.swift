@@ -173,15 +173,26 @@ struct ConnectionTests {
         await fixture.simulator.stop()
     }
 
-    @Test func `stopping ends connections, and a simulator starts once`() async throws {
+    @Test func `stopping ends connections and refuses new ones, and a simulator starts once`() async throws {
         let fixture = try await Fixture.start()
         let client = try fixture.client(.fcm)
         try client.wait { !$0.announcedStreams.isEmpty }
         await #expect(throws: SimulatorError.startedTwice) { try await fixture.simulator.start() }
         await fixture.simulator.stop()
         try client.waitForClose()
+        #expect(throws: TestClientError.self) { try fixture.client(.fcm) }
         await fixture.simulator.stop()
         await #expect(throws: SimulatorError.startedTwice) { try await fixture.simulator.start() }
+    }
+
+    @Test func `a simulator that is let go while it runs takes its connections and ports along`() async throws {
+        var fixture: Fixture? = try await Fixture.start()
+        let client = try #require(try fixture?.client(.fcm))
+        try client.wait { !$0.announcedStreams.isEmpty }
+        let port = try #require(fixture?.simulator.port(of: .fcm))
+        fixture = nil
+        try client.waitForClose()
+        #expect(throws: TestClientError.self) { try TestClient(port: port, rootPEM: "") }
     }
 
     @Test func `a port that is taken is an error that names it`() async throws {

@@ -12,13 +12,14 @@ final class APNsConversation: Conversation {
     private var history = ProviderTokenHistory()
     private var hasAcceptedToken = false
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(environment: PhoneEnvironment, ledger: Ledger, verifier: ProviderTokenVerifier) {
         self.environment = environment
         self.ledger = ledger
         self.verifier = verifier
         service = environment == .production ? .apnsProduction : .apnsSandbox
         (connection, behaviour) = ledger.opened(service)
-        settings = ConnectionSettings(concurrentStreams: behaviour.firstConcurrentStreams)
+        settings = behaviour.settings(maxHeaderListSize: 8000)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }

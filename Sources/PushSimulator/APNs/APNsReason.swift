@@ -22,6 +22,7 @@ enum APNsReason: String, Error, CaseIterable {
     case payloadTooLarge = "PayloadTooLarge"
     case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
 
+    /// The HTTP status that goes with the reason.
     var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,

@@ -8,8 +8,11 @@ struct APNsRequestRules {
     struct Passed: Equatable {
         /// `apns-id` as it came; nil when there was none.
         var id: String?
+        /// `apns-topic`.
         var topic: String
+        /// `apns-push-type`, or `alert` where there was none.
         var pushType: String
+        /// `apns-collapse-id`, at most 64 bytes.
         var collapseID: String?
         /// Lower-case hex.
         var token: String

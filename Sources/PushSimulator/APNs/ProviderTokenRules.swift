@@ -13,6 +13,7 @@ final class ProviderTokenVerifier {
     /// Tokens whose verdicts are kept; all go when there are more.
     private static let remembered = 256
 
+    /// Takes the public half of the key that tokens must be signed with, and the ids that they must carry.
     init(key: ES256VerifyingKey, keyID: String, teamID: String) {
         self.key = key
         self.keyID = keyID

@@ -7,8 +7,10 @@ final class ControlConversation: Conversation {
     let overLimitText = ""
 
     private let ledger: Ledger
-    private let server: SimulatorServer
+    /// It owns the connection that owns this.
+    private unowned let server: SimulatorServer
 
+    /// Notes the connection in the ledger. Orders that concern open connections go to `server`.
     init(ledger: Ledger, server: SimulatorServer) {
         self.ledger = ledger
         self.server = server

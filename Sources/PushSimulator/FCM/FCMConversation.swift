@@ -6,13 +6,12 @@ final class FCMConversation: Conversation {
     private let ledger: Ledger
     private let connection: Int
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger) {
         self.ledger = ledger
         let (number, behaviour) = ledger.opened(.fcm)
         connection = number
-        settings = ConnectionSettings(
-            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
-            maxHeaderListSize: 65_536)
+        settings = behaviour.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.fcm) }

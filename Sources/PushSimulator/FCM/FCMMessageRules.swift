@@ -2,6 +2,7 @@
 struct FCMMessageRules {
     /// A message to one registration token that has passed.
     struct Passed: Equatable {
+        /// `message.token`.
         var token: String
         /// `message`, as it came.
         var message: JSON

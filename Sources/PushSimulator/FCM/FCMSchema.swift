@@ -70,14 +70,18 @@ indirect enum FCMShape {
 
 /// One entry of `google.rpc.BadRequest.fieldViolations`.
 struct FieldViolation: Equatable {
+    /// The path of the member, in snake case, with the places of list and map entries: `message.data[0].value`.
     var field: String
+    /// Google's sentence about it.
     var description: String
 
+    /// As it stands in `fieldViolations`.
     var json: JSON { ["field": .string(field), "description": .string(description)] }
 }
 
 /// Compares JSON with a shape, in the way of Google's own transcoder, and words what does not fit as it does. Pure.
 struct FCMShapeCheck {
+    /// What did not fit so far, in the order of the text.
     private(set) var violations: [FieldViolation] = []
 
     /// Everything in `value` that the shape does not allow; `path` is empty for the whole body.

@@ -1,7 +1,10 @@
 /// A refusal in Google's shape: `{"error":{"code","message","status","details"}}`.
 struct GoogleError: Error, Equatable {
+    /// The HTTP status.
     var code: Int
+    /// A sentence for people.
     var message: String
+    /// A name of `google.rpc.Code`.
     var status: String
     /// FCM's own word; nil where the refusal comes from what stands before FCM.
     var errorCode: String?
@@ -27,6 +30,7 @@ struct GoogleError: Error, Equatable {
     /// What the books file it under.
     var reason: String { errorCode ?? infoReason ?? status }
 
+    /// The whole body.
     var json: JSON {
         var details: [JSON] = []
         if let errorCode {

@@ -13,7 +13,9 @@ package indirect enum JSON: Sendable, Equatable {
 
     /// One name of an object and what it stands for.
     package struct Member: Sendable, Equatable {
+        /// The name, unescaped.
         package var name: String
+        /// What the name stands for.
         package var value: JSON
 
         package init(_ name: String, _ value: JSON) {

@@ -17,8 +17,10 @@ package struct Fault: Sendable, Equatable {
         case disconnect
     }
 
+    /// What is done in place of the answer.
     package var action: Action
-    /// Whether the phone gets the notification all the same: the answer that was lost, the 503 that was none.
+    /// Whether the phone gets the notification all the same: the answer that was lost, the 503 that was none. Only for
+    /// the faults of a token; those of a service come before the notification is looked at.
     package var delivers: Bool
     /// How many requests meet the fault; nil is every one until it is taken back.
     package var times: Int?
@@ -57,6 +59,10 @@ package struct ConnectionBehaviour: Sendable, Equatable {
     package var firstConcurrentStreams: UInt32
     /// The same once a provider token was accepted. Google: from the start.
     package var concurrentStreams: UInt32
+    /// How many bytes of a body may be on their way in one stream.
+    package var streamWindow: UInt32 = 65_535
+    /// How many bytes of bodies may be on their way on the connection as a whole. At least 65,535.
+    package var connectionWindow: UInt32 = 65_535
     /// APNs only: any refusal but a 410 lowers the limit to 1 until the next accepted notification.
     package var dropsToOneAfterRefusal = false
     /// APNs only: after ExpiredProviderToken everything on the connection is refused the same way.
@@ -70,11 +76,25 @@ package struct ConnectionBehaviour: Sendable, Equatable {
         self.concurrentStreams = concurrentStreams
     }
 
+    private static let google: ConnectionBehaviour = {
+        var behaviour = ConnectionBehaviour(firstConcurrentStreams: 100, concurrentStreams: 100)
+        behaviour.streamWindow = 1_048_576
+        behaviour.connectionWindow = 1_048_576
+        return behaviour
+    }()
+
+    /// The first SETTINGS that go with it.
+    func settings(maxHeaderListSize: UInt32) -> ConnectionSettings {
+        ConnectionSettings(
+            concurrentStreams: firstConcurrentStreams, initialWindowSize: streamWindow,
+            maxHeaderListSize: maxHeaderListSize, connectionWindow: connectionWindow)
+    }
+
     /// What the service is known to do.
     package static func usual(of service: SimulatedService) -> ConnectionBehaviour {
         switch service {
         case .apnsProduction, .apnsSandbox: ConnectionBehaviour(firstConcurrentStreams: 1, concurrentStreams: 1000)
-        case .fcm, .oauth, .control: ConnectionBehaviour(firstConcurrentStreams: 100, concurrentStreams: 100)
+        case .fcm, .oauth, .control: google
         }
     }
 }

@@ -4,6 +4,7 @@ import Synchronization
 ///
 /// Everything is guarded by one mutex, which nobody holds over a signature, a callback or I/O; any thread may call.
 final class Ledger: Sendable {
+    /// How the simulator was set up; it does not change.
     let configuration: SimulatorConfiguration
     private let state: Mutex<State>
 
@@ -38,6 +39,7 @@ final class Ledger: Sendable {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
+    /// Makes empty books.
     init(configuration: SimulatorConfiguration) {
         self.configuration = configuration
         let depth = configuration.recordsKept

@@ -15,6 +15,7 @@ struct PhoneTable: Sendable {
     struct Death: Equatable {
         /// Milliseconds since 1970.
         var since: Int64
+        /// Apple's word for it.
         var reason: DeathReason
     }
 
@@ -30,28 +31,34 @@ struct PhoneTable: Sendable {
 
     init(isStrict: Bool) { self.isStrict = isStrict }
 
+    /// Makes a phone live, of one environment or topic where these are given.
     mutating func declareLive(_ address: PhoneAddress, environment: PhoneEnvironment?, topic: String?) {
         phones[address, default: Phone()].environment = environment
         phones[address, default: Phone()].topic = topic
         phones[address, default: Phone()].death = nil
     }
 
+    /// Ends a phone's token.
     mutating func declareDead(_ address: PhoneAddress, _ death: Death) {
         phones[address, default: Phone()].death = death
     }
 
+    /// Takes back all that was declared.
     mutating func forget(_ address: PhoneAddress) {
         phones[address] = nil
     }
 
+    /// Makes pushes to the phone meet a fault after those that wait already.
     mutating func add(_ fault: Fault, to address: PhoneAddress) {
         phones[address, default: Phone()].faults.add(fault)
     }
 
+    /// Drops the faults that wait.
     mutating func clearFaults(of address: PhoneAddress) {
         phones[address]?.faults.clear()
     }
 
+    /// The fault that the next push meets, counted down.
     mutating func nextFault(of address: PhoneAddress) -> Fault? {
         phones[address]?.faults.next()
     }

@@ -47,11 +47,15 @@ package struct DeliveredNotification: Sendable, Equatable {
 package struct RequestRecord: Sendable, Equatable {
     /// Counts up from 1 over the whole simulator.
     package var number: Int
+    /// The service that was asked.
     package var service: SimulatedService
     /// The client's connection, counted from 1 over the whole simulator.
     package var connection: Int
+    /// The HTTP/2 stream.
     package var stream: Int32
+    /// `:method`.
     package var method: String
+    /// `:path`, query included.
     package var target: String
     /// All fields, in order, `authorization` too.
     package var headers: [HeaderField]
@@ -65,7 +69,9 @@ package struct RequestRecord: Sendable, Equatable {
 package struct SimulatorBooks: Sendable {
     /// What one service has seen.
     package struct ServiceCounts: Sendable, Equatable {
+        /// Connections taken so far.
         package var connectionsOpened = 0
+        /// Connections that have not ended.
         package var connectionsOpen = 0
         /// Whole requests.
         package var requests = 0
@@ -120,6 +126,7 @@ struct Recent<Element: Sendable>: Sendable {
         elements.append(element)
     }
 
+    /// The kept elements, oldest first.
     var all: [Element] { elements.count <= depth ? elements : Array(elements.suffix(depth)) }
 }
 

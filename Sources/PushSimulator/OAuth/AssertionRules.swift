@@ -3,7 +3,9 @@ import Cryptography
 /// What Google asks of a service account's assertion ("Using OAuth 2.0 for server to server applications"), and the
 /// words in which it refuses. Pure, the clock handed in.
 struct AssertionRules {
+    /// The only account there is.
     let account: ServiceAccount
+    /// The public half of the account's key.
     let key: RS256VerifyingKey
 
     /// One of the scopes by which FCM may be used.
@@ -16,8 +18,11 @@ struct AssertionRules {
 
     /// A refusal: RFC 6749 section 5.2's `error`, and the description.
     struct Refusal: Error, Equatable {
+        /// The HTTP status.
         var status = 400
+        /// `error`: a code.
         var error: String
+        /// `error_description`: a sentence.
         var description: String
     }
 

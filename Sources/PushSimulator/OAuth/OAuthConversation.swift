@@ -9,14 +9,13 @@ final class OAuthConversation: Conversation {
     private let rules: AssertionRules
     private let connection: Int
 
+    /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger, rules: AssertionRules) {
         self.ledger = ledger
         self.rules = rules
         let (number, behaviour) = ledger.opened(.oauth)
         connection = number
-        settings = ConnectionSettings(
-            concurrentStreams: behaviour.firstConcurrentStreams, initialWindowSize: 1_048_576,
-            maxHeaderListSize: 65_536)
+        settings = behaviour.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.oauth) }

@@ -14,7 +14,9 @@ package enum PhoneEnvironment: String, Sendable, CaseIterable {
 
 /// What the simulator knows a phone by. Apple's tokens compare without regard to case.
 struct PhoneAddress: Hashable, Sendable {
+    /// The phone's system.
     let platform: PhonePlatform
+    /// The token; Apple's in lower case.
     let token: String
 
     init(_ token: String, _ platform: PhonePlatform) {

@@ -13,8 +13,11 @@ package struct SimulatedPhone: Sendable {
 
     /// What a preview says.
     package struct Preview: Sendable, Equatable {
+        /// `t`.
         package var title: String
+        /// `s`; absent where nil.
         package var subtitle: String?
+        /// `b`.
         package var body: String
 
         package init(title: String, subtitle: String? = nil, body: String) {

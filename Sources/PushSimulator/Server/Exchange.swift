@@ -1,6 +1,8 @@
 /// One header field as it came or goes, name in lower case as HTTP/2 wants it (RFC 9113 section 8.2.1).
 package struct HeaderField: Sendable, Equatable {
+    /// In lower case.
     package var name: String
+    /// As it came, bytes that are no UTF-8 replaced.
     package var value: String
 
     package init(_ name: String, _ value: String) {
@@ -11,9 +13,11 @@ package struct HeaderField: Sendable, Equatable {
 
 /// A whole request, body and all.
 struct HTTPRequest: Sendable {
+    /// `:method`.
     var method = ""
     /// The target as sent, query included.
     var target = ""
+    /// `:authority`.
     var authority = ""
     /// Every field but the pseudo-headers, in the order in which they came.
     var headers: [HeaderField] = []
@@ -83,6 +87,7 @@ struct Reaction {
         case disconnect
     }
 
+    /// What becomes of the stream.
     var action: Action
     /// How long the action waits.
     var delay: Duration = .zero
@@ -92,11 +97,18 @@ struct Reaction {
 
 /// What a service says about a connection in its first SETTINGS.
 struct ConnectionSettings: Equatable {
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
     var concurrentStreams: UInt32
+    /// SETTINGS_HEADER_TABLE_SIZE.
     var headerTableSize: UInt32 = 4096
+    /// SETTINGS_INITIAL_WINDOW_SIZE.
     var initialWindowSize: UInt32 = 65_535
+    /// SETTINGS_MAX_FRAME_SIZE.
     var maxFrameSize: UInt32 = 16_384
+    /// SETTINGS_MAX_HEADER_LIST_SIZE; requests beyond it are not taken.
     var maxHeaderListSize: UInt32 = 8000
+    /// The window of the connection as a whole, which no SETTINGS can say (RFC 9113 section 6.9.2).
+    var connectionWindow: UInt32 = 65_535
 }
 
 /// One connection as its service sees it: what it remembers from request to request.

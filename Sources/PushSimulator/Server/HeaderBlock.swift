@@ -5,6 +5,7 @@ struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var lengths: [(name: Int, value: Int)] = []
 
+    /// Adds a field after those there are.
     mutating func append(_ name: String, _ value: String) {
         bytes.append(contentsOf: name.utf8)
         bytes.append(contentsOf: value.utf8)

@@ -1,13 +1,15 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// A port on 127.0.0.1 and, where the machine has it, on ::1, bound and listening. Closed when released.
+/// A port on 127.0.0.1 and, where the machine has it, on ::1, bound and listening.
 final class LoopbackSocket: Sendable {
     /// The port, never 0.
     let port: UInt16
-    /// One or two non-blocking descriptors.
-    let descriptors: [Int32]
+
+    private let open: Mutex<[Int32]>
 
     /// How often a port that the kernel chose for IPv4 may prove taken on IPv6 before that is an error.
     private static let attempts = 16
@@ -21,7 +23,7 @@ final class LoopbackSocket: Sendable {
             switch Self.listen(family: AF_INET6, port: chosen) {
             case .success(let second):
                 self.port = chosen
-                descriptors = [first, second]
+                open = Mutex([first, second])
                 return
             case .failure(.port(_, EADDRINUSE)):
                 close(first)
@@ -29,7 +31,7 @@ final class LoopbackSocket: Sendable {
             case .failure:
                 // No IPv6 on this machine.
                 self.port = chosen
-                descriptors = [first]
+                open = Mutex([first])
                 return
             }
         }
@@ -37,6 +39,18 @@ final class LoopbackSocket: Sendable {
     }
 
     deinit {
+        stopListening()
+    }
+
+    /// One or two non-blocking descriptors; none after ``stopListening()``.
+    var descriptors: [Int32] { open.withLock { $0 } }
+
+    /// Gives the port back: connections are refused from now on. Nobody may watch the descriptors any more.
+    func stopListening() {
+        let descriptors = open.withLock { open in
+            defer { open.removeAll() }
+            return open
+        }
         for descriptor in descriptors { close(descriptor) }
     }
 

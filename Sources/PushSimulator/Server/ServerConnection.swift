@@ -32,6 +32,8 @@ import EventLoops
     private var endsWhenWritten = false
     /// Set when the socket is to be closed at the end of the turn, whatever waits.
     private var endsNow = false
+    /// False until the initialiser can no longer fail, since the descriptor is the caller's until then.
+    private var ownsDescriptor = false
 
     /// A request on its way in, or waiting for the end of its answer.
     private struct OpenStream {
@@ -70,10 +72,13 @@ import EventLoops
             writable: { [weak self] in self?.becameWritable() })
         self.watcher = watcher
         watcher.watchReads(true)
+        ownsDescriptor = true
     }
 
     deinit {
         unsafe nghttp2_session_del(session)
+        // Only where a simulator is let go without being stopped.
+        if ownsDescriptor, !isOver { close(descriptor) }
     }
 
     // MARK: From outside
@@ -127,6 +132,10 @@ import EventLoops
         let code = unsafe nghttp2_submit_settings(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
         precondition(code == 0, "the settings of a service are within HTTP/2's ranges")
+        let window = Int32(clamping: settings.connectionWindow)
+        let widened = unsafe nghttp2_session_set_local_window_size(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, window)
+        precondition(widened == 0, "a connection's window is at most 2^31-1")
     }
 
     // MARK: Reading
@@ -196,6 +205,7 @@ import EventLoops
         loop.atTurnEnd(self)
     }
 
+    /// Writes what the turn produced.
     func turnEnds() {
         flushIsDue = false
         flush()
@@ -221,6 +231,11 @@ import EventLoops
         watcher?.watchWrites(!hasWritten)
         guard hasWritten else { return }
         let isFinished = unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        if isFinished, !endsWhenWritten {
+            tls.sayGoodbye()
+            tls.drain(into: &outgoing)
+            _ = writeSocket()
+        }
         if isFinished || endsWhenWritten { end() }
     }
 
@@ -271,12 +286,13 @@ import EventLoops
 
     // MARK: Streams, called from the session
 
-    fileprivate func began(_ stream: Int32) {
+    /// A request begins.
+    func began(_ stream: Int32) {
         streams[stream] = OpenStream()
     }
 
     /// False when the stream carries more header bytes than the SETTINGS allow.
-    fileprivate func took(name: String, value: String, on stream: Int32) -> Bool {
+    func took(name: String, value: String, on stream: Int32) -> Bool {
         guard var open = streams.removeValue(forKey: stream) else { return true }
         defer { streams[stream] = open }
         // Each field counts 32 bytes more than its text (RFC 9113 section 6.5.2).
@@ -292,12 +308,14 @@ import EventLoops
         return true
     }
 
-    fileprivate func took(body bytes: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+    /// A part of a request's body came.
+    func took(body bytes: UnsafeBufferPointer<UInt8>, on stream: Int32) {
         guard let held = streams[stream]?.request.body.count, held < Self.largestBody else { return }
         unsafe streams[stream]?.request.body.append(contentsOf: bytes.prefix(Self.largestBody - held))
     }
 
-    fileprivate func finished(_ stream: Int32) {
+    /// A request is whole.
+    func finished(_ stream: Int32) {
         guard let request = streams[stream]?.request else { return }
         let reaction = conversation.react(to: request, stream: stream)
         if let count = reaction.concurrentStreams { allow(concurrentStreams: count) }
@@ -346,7 +364,7 @@ import EventLoops
     }
 
     /// Copies the next part of an answer; false in second place while there is more.
-    fileprivate func answerBody(of stream: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
+    func answerBody(of stream: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
         guard let open = streams[stream] else { return (0, true) }
         let count = min(buffer.count, open.answerBody.count - open.answerSent)
         unsafe buffer.copyBytes(from: open.answerBody[open.answerSent..<open.answerSent + count])
@@ -354,122 +372,20 @@ import EventLoops
         return (count, open.answerSent + count == open.answerBody.count)
     }
 
-    fileprivate func closed(_ stream: Int32) {
+    /// A stream is closed, for whatever reason.
+    func closed(_ stream: Int32) {
         streams.removeValue(forKey: stream)?.timer?.disarm()
     }
 
-    /// The session refuses a frame: of interest only where a stream was opened beyond the limit.
+    /// The session refuses a request's HEADERS: of interest only where they would open a stream beyond the limit.
     ///
     /// The session itself refuses the stream while the client has not confirmed the limit, and sends a GOAWAY without a
     /// word afterwards; Apple's words go ahead of that one.
-    fileprivate func refusedHeaders(isFatal: Bool) {
+    func refusedHeaders(isFatal: Bool) {
         guard UInt32(streams.count) >= concurrentStreams else { return }
         conversation.wentOverLimit()
         if isFatal {
             goAway(GoAway(code: NGHTTP2_PROTOCOL_ERROR.rawValue, text: conversation.overLimitText))
         }
     }
-}
-
-// MARK: - What nghttp2 calls
-
-/// The session callbacks and options that all connections share. Made once, read only.
-@safe final class SessionCallbacks {
-    fileprivate let pointer: OpaquePointer
-    fileprivate let options: OpaquePointer
-
-    init() throws(SimulatorError) {
-        var callbacks: OpaquePointer?
-        var options: OpaquePointer?
-        guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks = unsafe callbacks,
-            unsafe nghttp2_option_new(&options) == 0, let options = unsafe options
-        else { throw .nghttp2("nghttp2_session_callbacks_new") }
-        // Closed streams are of no use to a server that ignores priorities.
-        unsafe nghttp2_option_set_no_closed_streams(options, 1)
-        unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, headersBegan)
-        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, headerCame)
-        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, bodyCame)
-        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameCame)
-        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
-        unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, frameRefused)
-        unsafe pointer = callbacks
-        unsafe self.options = options
-    }
-
-    deinit {
-        unsafe nghttp2_session_callbacks_del(pointer)
-        unsafe nghttp2_option_del(options)
-    }
-}
-
-private func connection(_ context: UnsafeMutableRawPointer?) -> ServerConnection {
-    guard let context = unsafe context else { preconditionFailure("a session callback without its connection") }
-    return unsafe Unmanaged<ServerConnection>.fromOpaque(context).takeUnretainedValue()
-}
-
-private func headersBegan(
-    _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let frame = unsafe frame?.pointee else { return 0 }
-    if unsafe frame.headers.cat == NGHTTP2_HCAT_REQUEST {
-        unsafe connection(context).began(frame.hd.stream_id)
-    }
-    return 0
-}
-
-private func headerCame(
-    _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?, _ nameLength: Int,
-    _ value: UnsafePointer<UInt8>?, _ valueLength: Int, _: UInt8, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let frame = unsafe frame?.pointee, unsafe frame.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
-    let name = unsafe String(decoding: UnsafeBufferPointer(start: name, count: nameLength), as: UTF8.self)
-    let value = unsafe String(decoding: UnsafeBufferPointer(start: value, count: valueLength), as: UTF8.self)
-    let isTaken = unsafe connection(context).took(name: name, value: value, on: frame.hd.stream_id)
-    return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
-}
-
-private func bodyCame(
-    _: OpaquePointer?, _: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    unsafe connection(context).took(body: UnsafeBufferPointer(start: bytes, count: count), on: stream)
-    return 0
-}
-
-private func frameCame(
-    _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let header = unsafe frame?.pointee.hd else { return 0 }
-    let isPartOfRequest =
-        header.type == UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_DATA.rawValue)
-    if isPartOfRequest, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
-        unsafe connection(context).finished(header.stream_id)
-    }
-    return 0
-}
-
-private func streamClosed(
-    _: OpaquePointer?, _ stream: Int32, _: UInt32, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    unsafe connection(context).closed(stream)
-    return 0
-}
-
-private func frameRefused(
-    _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ code: Int32, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let header = unsafe frame?.pointee.hd, header.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return 0 }
-    unsafe connection(context).refusedHeaders(isFatal: code != NGHTTP2_ERR_REFUSED_STREAM.rawValue)
-    return 0
-}
-
-private func answerBodyWanted(
-    _: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
-    _ flags: UnsafeMutablePointer<UInt32>?, _: UnsafeMutablePointer<nghttp2_data_source>?,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
-    let (count, isLast) = unsafe connection(context).answerBody(of: stream, into: target)
-    if isLast { unsafe flags?.pointee = NGHTTP2_DATA_FLAG_EOF.rawValue }
-    return count
 }

@@ -8,6 +8,7 @@ import EventLoops
 ///
 /// It knows services only as whoever makes a ``Conversation`` for a new connection.
 actor SimulatorServer {
+    /// The loop that the actor lives on.
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 

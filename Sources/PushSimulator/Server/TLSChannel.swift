@@ -21,6 +21,7 @@ import COpenSSL
         case failed
     }
 
+    /// Makes a server's end that waits for a handshake.
     init(context: TLSServerContext) throws(SimulatorError) {
         guard let ssl = unsafe SSL_new(context.pointer), let incoming = unsafe BIO_new(BIO_s_mem()),
             let outgoing = unsafe BIO_new(BIO_s_mem())

@@ -14,6 +14,7 @@ import COpenSSL
         "DNS:fcm.googleapis.com", "DNS:oauth2.googleapis.com",
     ]
 
+    /// Makes the root, the leaf and their keys.
     init() throws(SimulatorError) {
         let rootKey = try TLSKey()
         let root = try TLSCertificate.root(named: "Gryt push simulator root", key: rootKey)
