@@ -23,6 +23,8 @@ extension Daemon {
     }
 
     fileprivate func closed(_ connection: Connection) {
+        // The library forgets to report the completion of a request whose arguments did not fit in the memory.
+        if let exchange = connection.exchange { completed(exchange, isSound: true) }
         if connections.count >= configuration.maximumConnections { mustRunAgain = true }
         let last = connections.removeLast()
         if last !== connection {
@@ -220,7 +222,7 @@ func connectionChanged(
     }
 }
 
-/// A request line is complete. Makes the exchange, which is retained in the request's context until its completion.
+/// A request line is complete. Makes the exchange, which its connection retains until its completion.
 func targetArrived(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -230,7 +232,7 @@ func targetArrived(
     let connection = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
     let text = unsafe bytes(target)
     let parsed = RequestTarget(unsafe Span(_unsafeElements: text), at: unsafe Place(of: text).address)
-    return unsafe Unmanaged.passRetained(daemon(context).began(parsed, on: connection)).toOpaque()
+    return unsafe Unmanaged.passUnretained(daemon(context).began(parsed, on: connection)).toOpaque()
 }
 
 /// A head, a piece of a body, or the end of a request.
@@ -263,7 +265,7 @@ func requestCompleted(
 ) {
     guard let stored = unsafe slot?.pointee else { return }
     unsafe slot?.pointee = nil
-    let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(stored).takeRetainedValue()
+    let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(stored).takeUnretainedValue()
     unsafe daemon(context).completed(exchange, isSound: code != .REQUEST_TERMINATED_WITH_ERROR)
 }
 

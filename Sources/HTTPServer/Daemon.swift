@@ -245,6 +245,7 @@ import EventLoops
 
     /// Gives the library the answer to a request that is being handled.
     func answer(_ exchange: HTTPExchange, with response: HTTPResponse) {
+        loop.preconditionOnLoop()
         exchange.becomeAnswered()
         guard exchange.isSuspended else {
             exchange.immediateAnswer = response

@@ -90,17 +90,24 @@ package actor HTTPServer {
         drained = []
     }
 
-    /// Starts the task of a request. It runs at once, within the library's callback, up to where it first waits: an answer
-    /// that needs no waiting costs no suspended connection, which is three system calls less. A preference for the loop
-    /// as the task's executor would undo that; so what the handler calls stays on the loop only if it is isolated
-    /// to the caller or to an actor of the loop.
+    /// Answers at once, or starts the task of a request. The task is enqueued on the loop, not started from here: within a
+    /// callback from C the runtime (6.3) does not know which executor it is on, so a task that is begun there by
+    /// `Task.immediate` resumes from its first continuation on the global pool, even inside an actor of the loop.
     private func serve(_ exchange: HTTPExchange, _ request: HTTPRequest) {
-        handlersRunning += 1
-        Task.immediate {
-            let response = await handler.respond(to: request, exchange: exchange)
+        if let response = handler.answerAtOnce(to: request) {
             exchange.finish(with: response)
-            handlersRunning -= 1
+            return
         }
+        handlersRunning += 1
+        // The exchange stays on the loop: the task runs there from its first step to its last.
+        nonisolated(unsafe) let exchange = exchange
+        Task(executorPreference: loop) { await self.handle(unsafe exchange, request) }
+    }
+
+    private func handle(_ exchange: HTTPExchange, _ request: HTTPRequest) async {
+        let response = await handler.respond(to: request, exchange: exchange)
+        exchange.finish(with: response)
+        handlersRunning -= 1
     }
 }
 

@@ -77,6 +77,36 @@ struct ExchangeTests {
         #expect(order.all.sorted() == ["/100", "/100", "/200", "/300", "/400"])
     }
 
+    @Test func `a handler stays on the loop, whatever it waits for`() async throws {
+        let places = Record<Bool>()
+        let loop = try EventLoop(name: "handler-test")
+        try loop.start()
+        let handler = TestHandler { request, _ in
+            places.add(loop.isOnLoop)
+            await Task.yield()
+            places.add(loop.isOnLoop)
+            await withCheckedContinuation { continuation in Task { continuation.resume() } }
+            places.add(loop.isOnLoop)
+            await nowhereInParticular(places, loop)
+            places.add(loop.isOnLoop)
+            return .echo(request)
+        }
+        let server = HTTPServer(
+            on: loop, listener: try .open(host: "127.0.0.1", port: 0), configuration: .init(), handler: handler)
+        try await server.start()
+        let port = server.port
+        try await onOwnThread {
+            let client = try RawClient(port: port)
+            for _ in 0..<3 {
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response()?.status == 200)
+            }
+        }
+        await server.stop()
+        loop.stopAndJoin()
+        #expect(places.all == Array(repeating: true, count: 15))
+    }
+
     @Test func `a handler that never answers holds its own connection only`() async throws {
         let gate = Gate()
         let handler = TestHandler { request, _ in
@@ -137,6 +167,11 @@ struct ExchangeTests {
             #expect(await server.openConnections == 400)
         }
     }
+}
+
+/// Isolated to nothing, so only the task's preference keeps it on the loop.
+@concurrent private func nowhereInParticular(_ places: Record<Bool>, _ loop: EventLoop) async {
+    places.add(loop.isOnLoop)
 }
 
 /// Many clients that one thread at a time uses.

@@ -205,19 +205,25 @@ struct StrictnessTests {
     /// a thing.
     private func expectRefusal(of request: Refused) async throws {
         let handler = TestHandler()
-        try await talking(to: handler) { port in
-            let client = try RawClient(port: port)
-            try client.send(request.bytes + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
-            let response = try #require(try client.response())
-            #expect(response.status == request.status, "\(request.name)")
-            #expect(response["connection"] == "close", "\(request.name)")
-            let rest = try client.rest()
-            if request.refusal != nil {
-                #expect(response.body == #"{"error":"refused"}"#, "\(request.name)")
-                #expect(rest == "", "\(request.name)")
-            }
+        try await withServer(handler) { port, server in
+            try await onOwnThread { try sendAndExpectRefusal(of: request, port: port) }
+            while await server.openConnections > 0 { await Task.yield() }
+            #expect(await server.exchangesInFlight == 0)
         }
         #expect(handler.seen.withLock { $0.count } == 0)
         #expect(handler.refused.withLock { $0.first } == request.refusal)
+    }
+}
+
+private func sendAndExpectRefusal(of request: Refused, port: UInt16) throws {
+    let client = try RawClient(port: port)
+    try client.send(request.bytes + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
+    let response = try #require(try client.response())
+    #expect(response.status == request.status, "\(request.name)")
+    #expect(response["connection"] == "close", "\(request.name)")
+    let rest = try client.rest()
+    if request.refusal != nil {
+        #expect(response.body == #"{"error":"refused"}"#, "\(request.name)")
+        #expect(rest == "", "\(request.name)")
     }
 }

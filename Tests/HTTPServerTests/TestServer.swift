@@ -10,14 +10,20 @@ final class TestHandler: HTTPRequestHandler {
 
     let seen = Mutex<[HTTPRequest]>([])
     let refused = Mutex<[HTTPRefusal]>([])
-    private let answer: Answer
+    private let answer: Answer?
 
-    /// Without an answer of its own it says what it was asked: method, target and body.
-    init(_ answer: @escaping Answer = { request, _ in .echo(request) }) { self.answer = answer }
+    /// Without an answer of its own it says at once what it was asked: method, target and body.
+    init(_ answer: Answer? = nil) { self.answer = answer }
+
+    func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
+        guard answer == nil else { return nil }
+        seen.withLock { $0.append(request) }
+        return .echo(request)
+    }
 
     func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
         seen.withLock { $0.append(request) }
-        return await answer(request, exchange)
+        return await answer?(request, exchange) ?? .echo(request)
     }
 
     func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
