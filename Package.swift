@@ -78,7 +78,7 @@ let package = Package(
         tests("PushServicesTests", ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits"]),
-        tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops"]),
+        tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push"]),
         tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
     ]

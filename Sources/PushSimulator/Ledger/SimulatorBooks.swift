@@ -79,6 +79,8 @@ package struct SimulatorBooks: Sendable {
         package var delivered = 0
         /// Those of them that a phone had got before.
         package var doubles = 0
+
+        package init() {}
     }
 
     /// By service; one that saw nothing may be missing.

@@ -33,6 +33,14 @@ package struct SimulatedPhone: Sendable {
         package var tag: String?
         /// Whether this is the sealed preview, not the fixed text.
         package var isPreview: Bool
+
+        package init(title: String, subtitle: String?, body: String, tag: String?, isPreview: Bool) {
+            self.title = title
+            self.subtitle = subtitle
+            self.body = body
+            self.tag = tag
+            self.isPreview = isPreview
+        }
     }
 
     /// Draws a token and a key.
@@ -77,11 +85,9 @@ package struct SimulatedPhone: Sendable {
     // MARK: As the app would
 
     /// What the phone shows for this notification; nil when it shows nothing at all.
-    package func show(_ notification: DeliveredNotification) -> Shown? {
-        show(payload: notification.payload)
-    }
+    package func show(_ notification: DeliveredNotification) -> Shown? { show(payload: notification.payload) }
 
-    /// What the phone shows for this payload, see ``DeliveredNotification/payload``; nil when it shows nothing at all.
+    /// What the phone shows for this payload: APNs's body, or FCM's `message`; nil when it shows nothing at all.
     package func show(payload: String) -> Shown? {
         guard let payload = JSON(text: payload) else { return nil }
         return switch platform {

@@ -1,0 +1,45 @@
+import PushSimulator
+import Testing
+
+struct CommandLineTests {
+    @Test func `what is given is taken`() throws {
+        let line = try SimulatorCommandLine([
+            "--apns-port", "1", "--apns-sandbox-port", "2", "--fcm-port", "3", "--oauth-port", "4", "--control-port",
+            "0", "--directory", "/x", "--topic", "a.b", "--dead", "t1", "--dead", "t2", "--latency-ms", "250", "--json",
+            "--quiet", "--strict",
+        ])
+        let ports: [SimulatedService: UInt16] = [
+            .apnsProduction: 1, .apnsSandbox: 2, .fcm: 3, .oauth: 4, .control: 0,
+        ]
+        #expect(line.configuration.ports == ports)
+        #expect(line.configuration.directory == "/x" && line.configuration.topic == "a.b")
+        #expect(line.configuration.isStrict && line.printsJSON && line.isQuiet && !line.wantsHelp)
+        #expect(line.latency == .milliseconds(250))
+        #expect(line.deadTokens == ["t1", "t2"])
+    }
+
+    @Test(arguments: [
+        ["--fcm-port"], ["--fcm-port", "65536"], ["--fcm-port", "x"], ["--latency-ms", "-1"],
+        ["--latency-ms", "600001"],
+        ["--colour"], ["serve"], ["--directory", ""],
+    ])
+    func `what cannot be obeyed is refused in a sentence that names it`(arguments: [String]) {
+        #expect(throws: SimulatorCommandLine.Misuse.self) { try SimulatorCommandLine(arguments) }
+        do throws(SimulatorCommandLine.Misuse) {
+            _ = try SimulatorCommandLine(arguments)
+        } catch {
+            #expect(error.description.hasPrefix(arguments[0]))
+        }
+    }
+
+    @Test func `every flag is in the help`() {
+        let flags = [
+            "--apns-port", "--apns-sandbox-port", "--fcm-port", "--oauth-port", "--control-port", "--directory",
+            "--topic", "--dead", "--latency-ms", "--json", "--quiet", "--strict", "--help",
+        ]
+        for flag in flags {
+            #expect(
+                SimulatorCommandLine.help.contains("  \(flag) ") || SimulatorCommandLine.help.contains("  \(flag)\n"))
+        }
+    }
+}
