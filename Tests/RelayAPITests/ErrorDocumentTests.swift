@@ -24,6 +24,14 @@ struct ErrorDocumentTests {
     }
 
     @Test
+    func `the document names a test for each code, in the order of its tables`() throws {
+        let codes =
+            try Document.errors.rows(under: "What a phone or a server may meet").map { $0[0] }
+            + Document.errors.rows(under: "What only a broken client meets").map { $0[0] }
+        #expect(try Document.errors.rows(under: "Which test shows it").map { $0[0] } == codes)
+    }
+
+    @Test
     func `every row says what it means and what to do`() throws {
         for heading in ["What a phone or a server may meet", "What only a broken client meets"] {
             for row in try Document.errors.rows(under: heading) {
