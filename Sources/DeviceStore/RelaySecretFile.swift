@@ -1,0 +1,85 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The file in the data directory that the relay's secret is kept in, for whoever does not set `RELAY_SECRET`.
+package struct RelaySecretFile: Sendable {
+    /// The file's name in the data directory.
+    package static let name = "secret.key"
+
+    /// The file's full path.
+    package let path: String
+    private let directory: String
+
+    /// The file of a data directory, which exists.
+    package init(in directory: String) {
+        self.directory = directory
+        path = directory + "/" + Self.name
+    }
+
+    /// What reading it found.
+    package struct Contents: Sendable {
+        /// The secret.
+        package var secret: RelaySecret
+        /// The file was made just now.
+        package var wasMade: Bool
+        /// Other users could read the file until now; whoever did may know the secret.
+        package var wasReadableByOthers: Bool
+    }
+
+    /// Reads the secret, making one first where there is none and `mayMake` says so. When it returns, the file is on
+    /// disk and only its owner can read it.
+    ///
+    /// - Throws: ``RelaySecretError``; ``RelaySecretError/lost`` when there is none and none may be made.
+    package func load(mayMake: Bool) throws(RelaySecretError) -> Contents {
+        if let found = try read() { return found }
+        guard mayMake else { throw .lost }
+        let wasMade = try make()
+        guard var contents = try read() else { throw .file(.open, errno: ENOENT) }
+        contents.wasMade = wasMade
+        return contents
+    }
+
+    private func read() throws(RelaySecretError) -> Contents? {
+        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .file(.open, errno: errno)
+        }
+        defer { Glibc.close(file) }
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { throw .file(.read, errno: errno) }
+        let isReadableByOthers = status.st_mode & 0o077 != 0
+        if isReadableByOthers, fchmod(file, 0o600) != 0 { throw .readableByOthers }
+        // Longer than any writing of 32 bytes, so that a wrong file is noticed without reading all of it.
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = unsafe Glibc.read(file, &buffer, buffer.count)
+        guard count >= 0 else { throw .file(.read, errno: errno) }
+        guard count < buffer.count else { throw .wrongLength }
+        let secret = try RelaySecret(text: String(decoding: buffer.prefix(count), as: UTF8.self))
+        return Contents(secret: secret, wasMade: false, wasReadableByOthers: isReadableByOthers)
+    }
+
+    /// Writes a fresh secret beside its place, and links it there when it is whole and on disk: nobody ever sees half a
+    /// secret, and of two relays that start at once one's stays. Returns whether it was this one's.
+    private func make() throws(RelaySecretError) -> Bool {
+        let suffix = UInt64.random(in: .min ... .max)
+        let draft = path + "." + String(suffix, radix: 16)
+        let file = unsafe Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw .file(.open, errno: errno) }
+        defer {
+            Glibc.close(file)
+            unsafe unlink(draft)
+        }
+        let text = Array((RelaySecret.generate().disclosed + "\n").utf8)
+        guard unsafe Glibc.write(file, text, text.count) == text.count else { throw .file(.write, errno: errno) }
+        guard fsync(file) == 0 else { throw .file(.sync, errno: errno) }
+        let linked = unsafe link(draft, path) == 0
+        guard linked || errno == EEXIST else { throw .file(.link, errno: errno) }
+        let folder = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw .file(.sync, errno: errno) }
+        defer { Glibc.close(folder) }
+        guard fsync(folder) == 0 else { throw .file(.sync, errno: errno) }
+        return linked
+    }
+}

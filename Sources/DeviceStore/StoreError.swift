@@ -1,0 +1,65 @@
+/// Why the store did not do what it was asked. Nothing of what it holds is in here.
+package enum StoreError: Error, Equatable, CustomStringConvertible {
+    /// The disk, or the quota on it, is full.
+    case full
+    /// The directory or the file may not be written to.
+    case readOnly
+    /// Another process held the database for longer than the store waits.
+    case busy
+    /// More writes wait than the store lets wait.
+    case overloaded
+    /// What is stored does not make sense as a database.
+    case corrupt
+    /// One registration is there, yet its capability does not open it: the row was changed by other hands.
+    case sealBroken
+    /// The store has been closed.
+    case closed
+    /// Any other failure, by the number the database engine gives it.
+    case failed(code: Int32)
+
+    /// Whether the same call may well succeed in a second or a minute, without anybody's doing.
+    package var isTransient: Bool {
+        switch self {
+        case .busy, .overloaded: true
+        case .full, .readOnly, .corrupt, .sealBroken, .closed, .failed: false
+        }
+    }
+
+    /// Whether somebody has to look at the machine.
+    package var needsOperator: Bool {
+        switch self {
+        case .full, .readOnly, .corrupt, .sealBroken, .failed: true
+        case .busy, .overloaded, .closed: false
+        }
+    }
+
+    /// A word for a metric's label; there are as many as there are cases.
+    package var label: String {
+        switch self {
+        case .full: "full"
+        case .readOnly: "read_only"
+        case .busy: "busy"
+        case .overloaded: "overloaded"
+        case .corrupt: "corrupt"
+        case .sealBroken: "seal_broken"
+        case .closed: "closed"
+        case .failed: "failed"
+        }
+    }
+
+    /// One line for the log: what it is and what to do.
+    package var operatorLine: String {
+        switch self {
+        case .full: "the disk is full: make room in DATA_DIR; pushes go on, registrations fail until then"
+        case .readOnly: "DATA_DIR cannot be written to: check the owner and the mode of the directory and of push.db"
+        case .busy: "another process holds the database: end whatever else has push.db open"
+        case .overloaded: "more writes wait than can be kept: the disk is slower than the registrations come in"
+        case .corrupt: "push.db is damaged: stop the relay and restore the file, or run sqlite3's .recover on a copy"
+        case .sealBroken: "a registration was changed by other hands than the relay's and cannot be opened"
+        case .closed: "the store is closed already"
+        case .failed(let code): "the database failed with code \(code) (see sqlite.org/rescode.html)"
+        }
+    }
+
+    package var description: String { operatorLine }
+}
