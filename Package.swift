@@ -78,7 +78,7 @@ let package = Package(
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops"]),
-        tests("SettingsTests", ["gryt-push"]),
+        tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )
