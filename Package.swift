@@ -79,7 +79,7 @@ let package = Package(
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
-        tests("SettingsTests", ["gryt-push"]),
+        tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )
