@@ -51,7 +51,7 @@ let package = Package(
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),
-        room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel"]),
+        room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         room("RelayAPI", ["Relay", "PushModel", "Limits", "HTTPServer", "Telemetry"]),
