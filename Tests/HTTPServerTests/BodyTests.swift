@@ -71,7 +71,8 @@ struct BodyTests {
         #expect(handler.refused.withLock { $0 } == [.bodyTooLarge])
     }
 
-    /// Without the pause that ``Linger`` makes, the first bytes after the close draw a reset, and the next cannot be sent.
+    /// Without the pause that ``Linger`` makes, the first bytes after the close draw a reset, and the next cannot be
+    /// sent.
     @Test func `a sender that has not finished writing can still read its refusal`() async throws {
         try await talking { port in
             let client = try RawClient(port: port)
