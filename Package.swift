@@ -62,8 +62,7 @@ let package = Package(
             "gryt-push",
             [
                 "CSystem", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client",
-                "Limits",
-                "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
+                "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
 
