@@ -1,4 +1,3 @@
-import CMicrohttpd
 package import EventLoops
 
 /// An HTTP/1.1 server on one loop: requests come whole to a handler, one Swift task each, and its answers go out.

@@ -25,7 +25,7 @@ struct RequestHeadCheck {
 
     /// The number of header fields so far.
     private(set) var fields = 0
-    /// What `Content-Length` says; capped at `Int.max`. Nil without one.
+    /// What `Content-Length` says; a number near `Int.max` where it is larger. Nil without one.
     private(set) var contentLength: Int?
     /// Whether the body comes in chunks.
     var isChunked: Bool { transferEncodings > 0 }
@@ -133,9 +133,6 @@ struct RequestHeadCheck {
             isChunkedLast = trimmed.equals("chunked")
             if isChunkedLast {
                 chunkedCodings += 1
-                if trimmed.count != coding.count && index == value.count && start == 1 {
-                    isTransferEncodingSound = false
-                }
             } else if trimmed.isToken {
                 otherCodings += 1
             } else {
