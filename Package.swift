@@ -52,7 +52,7 @@ let package = Package(
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),
-        room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel"]),
+        room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
         room("RelayAPI", ["Relay", "PushModel", "Limits", "HTTPServer", "Telemetry"]),

@@ -27,10 +27,10 @@ package enum RateDecision: Sendable, Equatable {
 ///
 /// It is compiled for ``ClientAddress`` and ``CapabilityKey``; any other key works and costs several times as much.
 ///
-/// Memory: 8 to 16 bytes of buckets and 56 bytes of entry a key for a key of 16 bytes (arrays double, so up to twice
-/// that), and for every key with more than one attempt in its window an array of 32 bytes and 4 bytes a further attempt
-/// (again up to twice that). A key that is over is forgotten in passing, two for each attempt of any key of its stripe,
-/// and none that still counts is ever forgotten.
+/// Memory, for a key of 16 bytes: 4 to 8 bytes of buckets and an entry of 56 bytes, of which there may be twice as many
+/// as keys, because arrays double (63 bytes a key were measured for a million); and for a key with more than one attempt
+/// in its window an array of 32 bytes and 4 to 8 bytes for each attempt but the newest. A key that is over is forgotten
+/// in passing, two for each attempt of any key of its stripe, and none that still counts is ever forgotten.
 package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     /// Attempts for each key in a window; 0 when the limit is turned off.
     package let limit: Int

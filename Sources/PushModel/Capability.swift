@@ -2,7 +2,8 @@
 ///
 /// Whoever holds it may push, and it alone opens the device token that is stored for it, so it prints as `p_…` only.
 /// Two texts are two capabilities, even where base64url would decode both to the same bytes.
-package struct Capability: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct Capability: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
     /// The length of the text, in bytes: the prefix and 43 characters.
     package static let length = 45
 

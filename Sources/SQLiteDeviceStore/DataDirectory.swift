@@ -1,0 +1,40 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The directory that holds the database and the secret, and the modes of what is in it.
+struct DataDirectory {
+    let path: String
+
+    /// The database file.
+    var database: String { path + "/push.db" }
+
+    /// Makes the directory (and those above it) where it is missing, for the owner alone, and an empty database file in
+    /// it. What is there already is closed to other users as far as the relay may.
+    ///
+    /// The database file is never opened here: closing a descriptor of it would drop the locks that SQLite holds on it in
+    /// this process (POSIX, fcntl(2)).
+    func prepare() throws(StoreOpenError) {
+        try makeDirectories()
+        let file = unsafe open(database, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if file >= 0 {
+            close(file)
+            return
+        }
+        guard errno == EEXIST else { throw .directory(errno: errno) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { unsafe _ = chmod(database + suffix, 0o600) }
+    }
+
+    private func makeDirectories() throws(StoreOpenError) {
+        var parent = path.hasPrefix("/") ? "" : "."
+        for name in path.split(separator: "/") {
+            parent += "/" + name
+            if unsafe mkdir(parent, 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
+                throw .directory(errno: errno)
+            }
+        }
+        var status = stat()
+        guard unsafe stat(path.isEmpty ? "." : path, &status) == 0 else { throw .directory(errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .directory(errno: ENOTDIR) }
+    }
+}

@@ -1,0 +1,131 @@
+import CSQLite
+import DeviceStore
+
+/// Owns one connection to a database file. It is opened without SQLite's own mutexes, so one thread or actor uses it.
+@safe final class SQLiteConnection {
+    private let database: OpaquePointer
+
+    /// What a connection is for.
+    enum Purpose {
+        /// Reads and writes; the writer's and the one that opens the database.
+        case writing
+        /// Only reads: a defect of a reader cannot change anything.
+        case reading
+    }
+
+    /// The most that SQLite maps of a file (`SQLITE_MAX_MMAP_SIZE`, 2 GiB less 64 KiB). What lies beyond is read.
+    private static let mappedBytes = 0x7fff_0000
+
+    /// Opens a file that exists.
+    init(path: String, for purpose: Purpose, busyTimeout: Duration) throws(StoreError) {
+        let access =
+            switch purpose {
+            case .writing: SQLITE_OPEN_READWRITE
+            case .reading: SQLITE_OPEN_READONLY
+            }
+        var opened: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(
+            path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE, nil)
+        guard let database = unsafe opened, code == SQLITE_OK else {
+            unsafe sqlite3_close_v2(opened)
+            throw StoreError(sqliteCode: code)
+        }
+        unsafe self.database = database
+        setBusyTimeout(busyTimeout)
+        // Nothing that the schema names may run code with side effects (sqlite.org/security.html).
+        try execute("PRAGMA trusted_schema=OFF")
+        try execute("PRAGMA mmap_size=\(Self.mappedBytes)")
+        // Sorting and statement journals stay off the disk.
+        try execute("PRAGMA temp_store=MEMORY")
+        switch purpose {
+        case .writing:
+            try execute("PRAGMA synchronous=FULL")
+            try execute("PRAGMA secure_delete=ON")
+            try execute("PRAGMA cache_size=-4096")
+        case .reading:
+            try execute("PRAGMA cache_size=-512")
+        }
+    }
+
+    deinit {
+        // Every statement is finalized before its connection goes, for each holds a reference to it.
+        unsafe sqlite3_close_v2(database)
+    }
+
+    /// How long a call waits for a lock that another connection holds.
+    func setBusyTimeout(_ timeout: Duration) {
+        let milliseconds = timeout.components.seconds * 1000 + timeout.components.attoseconds / 1_000_000_000_000_000
+        unsafe _ = sqlite3_busy_timeout(database, Int32(clamping: milliseconds))
+    }
+
+    /// Runs statements that give no rows, or whose rows nobody wants.
+    func execute(_ sql: String) throws(StoreError) {
+        let code = unsafe sqlite3_exec(database, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw StoreError(sqliteCode: code) }
+    }
+
+    /// Compiles one statement, to be run many times.
+    func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        var prepared: OpaquePointer?
+        let code = unsafe sqlite3_prepare_v3(
+            database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard code == SQLITE_OK, let statement = unsafe prepared else { throw StoreError(sqliteCode: code) }
+        return unsafe SQLiteStatement(owning: statement, of: self)
+    }
+
+    /// The integer in the first column of the first row; nil without a row.
+    func integer(_ sql: String) throws(StoreError) -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// Whether `BEGIN` is in force. Some failures end a transaction without being asked to (sqlite.org/lang_transaction).
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(database) == 0 }
+
+    /// Rows that the last statement inserted, changed or deleted, those of triggers left out.
+    var changedRows: Int { Int(unsafe sqlite3_changes64(database)) }
+
+    /// Moves all of the write-ahead log into the database and cuts the log to nothing. False when a reader or another
+    /// writer was in the way for longer than the busy time-out.
+    func truncateLog() throws(StoreError) -> Bool {
+        let code = unsafe sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        switch code & 0xFF {
+        case SQLITE_OK: return true
+        case SQLITE_BUSY, SQLITE_LOCKED: return false
+        default: throw StoreError(sqliteCode: code)
+        }
+    }
+
+    /// Runs the body in a transaction that takes the write lock first, and undoes all of it when the body throws.
+    func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            let result = try body()
+            try execute("COMMIT")
+            return result
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Undoes the transaction, where there still is one.
+    func rollBack() {
+        guard isInTransaction else { return }
+        // It fails only where SQLite has rolled back already.
+        unsafe _ = sqlite3_exec(database, "ROLLBACK", nil, nil, nil)
+    }
+}
+
+extension StoreError {
+    /// What a result code of SQLite (sqlite.org/rescode.html) means to whoever runs the relay.
+    init(sqliteCode code: Int32) {
+        switch code & 0xFF {
+        case SQLITE_FULL: self = .full
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: self = .readOnly
+        case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt
+        default: self = .failed(code: code)
+        }
+    }
+}
