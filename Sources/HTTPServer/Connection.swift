@@ -6,8 +6,9 @@ import CMicrohttpd
 
 /// One open connection: what the library does not keep for it. Loop thread.
 @safe final class Connection {
-    /// Exits: `.waiting` leaves for `.receiving` with the end of a request line; `.receiving` for `.answering` with the end of the body
-    /// or a refusal; `.answering` for `.waiting` once the answer is sent. `.condemned`, from any of the first two, is left with the connection.
+    /// Exits: `.waiting` leaves for `.receiving` with the end of a request line; `.receiving` for `.answering` with the
+    /// end of the body or a refusal; `.answering` for `.waiting` once the answer is sent. `.condemned`, from any of the
+    /// first two, is left with the connection.
     enum Phase { case waiting, receiving, answering, condemned }
 
     let handle: OpaquePointer
@@ -33,15 +34,15 @@ import CMicrohttpd
         since = now
     }
 
-    /// Refuses past the library, and takes nothing from this connection any more. What still comes is read and dropped until
-    /// the peer closes or the sweep loses patience.
+    /// Refuses past the library, and takes nothing from this connection any more. What still comes is read and dropped
+    /// until the peer closes or the sweep loses patience.
     func condemn(with response: HTTPResponse, now: ContinuousClock.Instant) {
         writeLast(response)
         enter(.condemned, now: now)
     }
 
-    /// Writes an answer past the library and ends this side of the connection. Only where the library owes nothing: before
-    /// its own answer to the request that is being received.
+    /// Writes an answer past the library and ends this side of the connection. Only where the library owes nothing:
+    /// before its own answer to the request that is being received.
     func writeLast(_ response: HTTPResponse) {
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
         let bytes = response.bytes(date: httpDate())

@@ -4,8 +4,9 @@ import CMicrohttpd
     import Glibc
 #endif
 
-/// What the library reports, in this order for each connection: opened, then for each request its raw target, its head, pieces of
-/// its body and its end (`requestArrived` for all three), its completion, and at last closed. All of it within a run.
+/// What the library reports, in this order for each connection: opened, then for each request its raw target, its head,
+/// pieces of its body and its end (`requestArrived` for all three), its completion, and at last closed. All of it
+/// within a run.
 extension Daemon {
     fileprivate func opened(_ handle: OpaquePointer) -> Connection {
         let connection = unsafe Connection(handle, now: now)
@@ -99,7 +100,8 @@ extension Daemon {
         if target.place.length > configuration.maximumHead { return .targetTooLong }
         if size > configuration.maximumHead { return .headersTooLarge }
         if let refusal = fields.check.refusal(end: end) { return refusal }
-        // With its memory used up the library can neither read the body nor write an answer, and asks to be run without end.
+        // With its memory used up the library can neither read the body nor write an answer, and asks to be run without
+        // end.
         let needed = size + fields.entries * FieldCollector.entrySize + fields.copiedBytes + Self.answerHeadSize
         if needed > configuration.connectionMemory { return .headersTooLarge }
         if let length = fields.check.contentLength, length > configuration.maximumBody { return .bodyTooLarge }
@@ -112,11 +114,13 @@ extension Daemon {
     private func refuse(_ exchange: HTTPExchange, _ refusal: HTTPRefusal) {
         exchange.mustClose = true
         exchange.mustLinger = true
+        exchange.connection.enter(.answering, now: now)
         exchange.becomeAnswered()
         queue(handler.refusal(refusal), for: exchange)
     }
 
-    /// A piece of the body. One that passes the bound cannot be refused through the library, which takes no answer here.
+    /// A piece of the body. One that passes the bound cannot be refused through the library, which takes no answer
+    /// here.
     fileprivate func bodyArrived(_ exchange: HTTPExchange, _ bytes: UnsafeRawBufferPointer) -> MHD_Result {
         guard exchange.connection.phase != .condemned, exchange.stage == .body else { return .NO }
         guard exchange.body.count + bytes.count <= configuration.maximumBody else {
@@ -133,6 +137,11 @@ extension Daemon {
     fileprivate func requestEnded(_ exchange: HTTPExchange) -> MHD_Result {
         let connection = exchange.connection
         guard connection.phase != .condemned, exchange.stage == .body else { return .NO }
+        guard !isStopping else {
+            // Nothing may be suspended when the library is stopped, so no handler is begun.
+            refuse(exchange, .shuttingDown)
+            return .YES
+        }
         exchange.stage = .handled
         connection.enter(.answering, now: now)
         let request = HTTPRequest(

@@ -19,6 +19,7 @@ import EventLoops
     var connectionsOfSite: [PeerAddress: Int] = [:]
     var exchangesInFlight = 0
     private(set) var isDraining = false
+    private(set) var isStopping = false
     let linger: Linger
 
     private var handle: OpaquePointer?
@@ -35,8 +36,8 @@ import EventLoops
     private var mustStop = false
     /// Counts what the library reports, to see whether a run got anywhere.
     var reports = 0
-    /// Whether a connection was closed at the bound. The library takes its listener back into its epoll set at the start of a
-    /// run, but asks for none.
+    /// Whether a connection was closed at the bound. The library takes its listener back into its epoll set at the
+    /// start of a run, but asks for none.
     var mustRunAgain = false
     private var fruitlessRuns = 0
 
@@ -108,8 +109,8 @@ import EventLoops
         for connection in connections where connection.phase == .waiting { connection.endReading() }
     }
 
-    /// Ends everything; requests that are being handled are answered with a refusal first. Called from within a handler's
-    /// first part it waits for the turn's end, for the library cannot be stopped while it runs.
+    /// Ends everything; requests that are being handled are answered with a refusal first. Called from within a
+    /// handler's first part it waits for the turn's end, for the library cannot be stopped while it runs.
     func stop() {
         guard let handle = unsafe handle else { return }
         guard !isRunning else {
@@ -117,6 +118,7 @@ import EventLoops
             runAtTurnEnd()
             return
         }
+        isStopping = true
         drain()
         for connection in connections {
             // The library demands that nothing is suspended when it stops.
@@ -175,8 +177,9 @@ import EventLoops
         if fruitlessRuns < Self.patienceInRuns { runAtTurnEnd() } else { armRunTimer(after: .milliseconds(10)) }
     }
 
-    /// A connection whose memory is used up in the middle of a request (by an endless chunk extension, say) makes the library ask to be run
-    /// at once, for ever. After so many runs that got nowhere it has to wait a little; sockets with news still wake it.
+    /// A connection whose memory is used up in the middle of a request (by an endless chunk extension, say) makes the
+    /// library ask to be run at once, for ever. After so many runs that got nowhere it has to wait a little; sockets
+    /// with news still wake it.
     private static let patienceInRuns = 16
 
     /// Leaves a timer alone that is due early enough: the library's next time-out moves away with each request.
@@ -205,7 +208,8 @@ import EventLoops
             let age = now - connection.since
             switch connection.phase {
             case .waiting:
-                // A silent one is closed by the library after the idle time-out, so this one has sent a byte now and then.
+                // A silent one is closed by the library after the idle time-out, so this one has sent a byte now and
+                // then.
                 if age > configuration.idleTimeout + configuration.requestTimeout { timeOut(connection) }
             case .receiving:
                 if age > configuration.requestTimeout { timeOut(connection) }

@@ -2,9 +2,9 @@ import EventLoops
 
 /// One request and its answer. Lives on the loop of its server.
 ///
-/// Exits of its stages: `.head` leaves for `.body` once the head has passed the check, or for `.answered` with a refusal;
-/// `.body` leaves for `.handled` once the body is whole; `.handled` leaves for `.answered` with the handler's answer or the
-/// fallback. `.ended` is last: the library is done with the request, with or without an answer.
+/// Exits of its stages: `.head` leaves for `.body` once the head has passed the check, or for `.answered` with a
+/// refusal; `.body` leaves for `.handled` once the body is whole; `.handled` leaves for `.answered` with the handler's
+/// answer or the fallback. `.ended` is last: the library is done with the request, with or without an answer.
 package final class HTTPExchange {
     enum Stage { case head, body, handled, answered, ended }
 
@@ -31,8 +31,9 @@ package final class HTTPExchange {
     unowned var previous: HTTPExchange?
     var isListed = false
 
-    /// Whether the connection ended before an answer was given. A sender that hangs up while its request is being handled
-    /// is not noticed before the answer is sent, so this turns true only where the server cannot answer any more. Loop thread.
+    /// Whether the connection ended before an answer was given. A sender that hangs up while its request is being
+    /// handled is not noticed before the answer is sent, so this turns true only where the server cannot answer any
+    /// more. Loop thread.
     package private(set) var isAbandoned = false
 
     init(daemon: Daemon, connection: Connection, target: RequestTarget) {
@@ -44,8 +45,8 @@ package final class HTTPExchange {
     /// Whether an answer has been given, be it the handler's, the fallback or a refusal. Loop thread.
     package var isAnswered: Bool { stage == .answered || (stage == .ended && !isAbandoned) }
 
-    /// Sends this answer if the handler has given none after that time. The handler runs on to its end, and its late answer is
-    /// dropped. Another call takes the place of the first; one after the answer does nothing. Loop thread.
+    /// Sends this answer if the handler has given none after that time. The handler runs on to its end, and its late
+    /// answer is dropped. Another call takes the place of the first; one after the answer does nothing. Loop thread.
     package func answer(with response: HTTPResponse, after duration: Duration) {
         daemon.loop.preconditionOnLoop()
         guard stage == .handled else { return }

@@ -12,8 +12,8 @@ package enum HTTPRefusal: Sendable, Equatable {
     case requestTimeout
     /// Meant for 413: the body is larger than ``HTTPServerConfiguration/maximumBody``, or says that it will be.
     case bodyTooLarge
-    /// Meant for 414: the target alone is larger than ``HTTPServerConfiguration/maximumHead``, or has too many arguments for
-    /// the memory of its connection.
+    /// Meant for 414: the target alone is larger than ``HTTPServerConfiguration/maximumHead``, or has too many
+    /// arguments for the memory of its connection.
     case targetTooLong
     /// Meant for 417: an expectation other than `100-continue` (RFC 9110 section 10.1.1).
     case expectationFailed
@@ -31,14 +31,14 @@ package enum HTTPRefusal: Sendable, Equatable {
 package enum Malformation: Sendable, Equatable, CaseIterable {
     /// The method is not a token, or is `CONNECT`.
     case method
-    /// The target is not a path: it holds blanks, control characters or bytes outside ASCII, or is an absolute URI, `*` or
-    /// an authority. RFC 9112 section 3.2.2 asks servers to take absolute URIs; only proxies are ever sent them, and a host that
-    /// may stand in two places is a way to smuggle.
+    /// The target is not a path: it holds blanks, control characters or bytes outside ASCII, or is an absolute URI, `*`
+    /// or an authority. RFC 9112 section 3.2.2 asks servers to take absolute URIs; only proxies are ever sent them, and
+    /// a host that may stand in two places is a way to smuggle.
     case target
     /// The version is neither `HTTP/1.0` nor `HTTP/1.1`.
     case version
-    /// There is more, or less, in the head than its parts account for: a line that ends with a bare LF, a folded line, a NUL,
-    /// more than one blank in the request line.
+    /// There is more, or less, in the head than its parts account for: a line that ends with a bare LF, a folded line,
+    /// a NUL, more than one blank in the request line.
     case layout
     /// A field name is empty or not a token; a blank before the colon is the common case.
     case fieldName
@@ -48,7 +48,7 @@ package enum Malformation: Sendable, Equatable, CaseIterable {
     case host
     /// `Content-Length` more than once, be they equal or not.
     case contentLength
-    /// `Transfer-Encoding` with `Content-Length` or in HTTP/1.0, or one in which `chunked` is not the last coding, stands
-    /// twice, or is not alone on its line.
+    /// `Transfer-Encoding` with `Content-Length` or in HTTP/1.0, or one in which `chunked` is not the last coding,
+    /// stands twice, or is not alone on its line.
     case transferEncoding
 }

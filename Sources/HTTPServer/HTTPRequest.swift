@@ -26,7 +26,8 @@ package enum HTTPMethod: Sendable, Equatable {
     }
 }
 
-/// One request, whole: the head was checked (``HTTPRefusal/malformed(_:)``) and the body has arrived and is within its bound.
+/// One request, whole: the head was checked (``HTTPRefusal/malformed(_:)``) and the body has arrived and is within its
+/// bound.
 package struct HTTPRequest: Sendable {
     /// The method, as received.
     package let method: HTTPMethod

@@ -1,17 +1,19 @@
 /// What the application does with requests.
 package protocol HTTPRequestHandler: Sendable {
-    /// The answer to a request that needs no waiting; nil hands the request to ``respond(to:exchange:)``. Called on the loop, once for
-    /// each request. Such an answer costs neither a task nor three system calls: it is for refusals that come in floods.
+    /// The answer to a request that needs no waiting; nil hands the request to ``respond(to:exchange:)``. Called on the
+    /// loop, once for each request. Such an answer costs neither a task nor three system calls: it is for refusals that
+    /// come in floods.
     func answerAtOnce(to request: HTTPRequest) -> HTTPResponse?
 
-    /// Answers a request. Called once for each that was not answered at once, in a task of its own that prefers the loop,
-    /// isolated to the server's actor: on the loop's thread.
+    /// Answers a request. Called once for each that was not answered at once, in a task of its own that prefers the
+    /// loop, isolated to the server's actor: on the loop's thread.
     ///
     /// The answer is sent unless the exchange's fallback has been sent before or the connection is gone; then it is
     /// dropped. A sender that hangs up meanwhile is not noticed: the handler always runs to its end.
     func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse
 
-    /// The answer to what the server refuses by itself. Called on the loop; must not depend on anything but the refusal.
+    /// The answer to what the server refuses by itself. Called on the loop; must not depend on anything but the
+    /// refusal.
     func refusal(_ refusal: HTTPRefusal) -> HTTPResponse
 }
 

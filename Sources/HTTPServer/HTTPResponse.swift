@@ -42,8 +42,8 @@ package struct HTTPResponse: Sendable {
         return unsafe MHD_queue_response(connection, UInt32(status), encoded.pointer(closing: closing)) == .YES
     }
 
-    /// The response as bytes, for the one case in which libmicrohttpd takes none: in the middle of a request. It says that
-    /// the connection closes.
+    /// The response as bytes, for the one case in which libmicrohttpd takes none: in the middle of a request. It says
+    /// that the connection closes.
     func bytes(date: String) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(unsafe String(cString: MHD_get_reason_phrase_for(UInt32(status))))\r\n"
         head += "Date: \(date)\r\nConnection: close\r\n"
@@ -55,7 +55,8 @@ package struct HTTPResponse: Sendable {
 
 /// libmicrohttpd's form of an answer: one that leaves the connection open, one that closes it, or both.
 ///
-/// `@unchecked Sendable`: the pointers never change, and the library counts references to a response under a lock of its own.
+/// `@unchecked Sendable`: the pointers never change, and the library counts references to a response under a lock of
+/// its own.
 @safe private final class EncodedResponse: @unchecked Sendable {
     private let keeping: OpaquePointer?
     private let closing: OpaquePointer?

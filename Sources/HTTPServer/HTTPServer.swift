@@ -3,8 +3,14 @@ package import EventLoops
 
 /// An HTTP/1.1 server on one loop: requests come whole to a handler, one Swift task each, and its answers go out.
 ///
-/// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the configuration;
-/// what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).
+/// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the
+/// configuration; what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).
+///
+/// A sender must keep its side of the connection open until it has its answer. The library reads on before it writes,
+/// so one that half-closes while its request is being handled may hear nothing; and where the end of the stream arrives
+/// together with a request, the connection is closed only after the idle time-out.
+///
+/// Nothing here raises SIGPIPE: the library and this room send with `MSG_NOSIGNAL`.
 package actor HTTPServer {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -53,7 +59,8 @@ package actor HTTPServer {
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
     /// `Connection: close` after the answer to the request they are sending or waiting for.
     ///
-    /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until ``stop()``.
+    /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
+    ///   ``stop()``.
     package func drain(within duration: Duration) async -> Int {
         guard let daemon else { return 0 }
         daemon.drain()
@@ -65,8 +72,9 @@ package actor HTTPServer {
         return exchangesInFlight
     }
 
-    /// Ends the server at once: requests that are being handled are answered with ``HTTPRefusal/shuttingDown``, all connections
-    /// are closed. Handlers run on to their end; their answers are dropped. Called by a handler it takes effect at the turn's end.
+    /// Ends the server at once: requests that are being handled are answered with ``HTTPRefusal/shuttingDown``, all
+    /// connections are closed. Handlers run on to their end; their answers are dropped. Called by a handler it takes
+    /// effect at the turn's end.
     package func stop() {
         listener = nil
         daemon?.stop()
@@ -90,9 +98,9 @@ package actor HTTPServer {
         drained = []
     }
 
-    /// Answers at once, or starts the task of a request. The task is enqueued on the loop, not started from here: within a
-    /// callback from C the runtime (6.3) does not know which executor it is on, so a task that is begun there by
-    /// `Task.immediate` resumes from its first continuation on the global pool, even inside an actor of the loop.
+    /// Answers at once, or starts the task of a request. The task is enqueued on the loop, not started from here:
+    /// within a callback from C the runtime (6.3) does not know which executor it is on, so a task that is begun there
+    /// by `Task.immediate` resumes from its first continuation on the global pool, even inside an actor of the loop.
     private func serve(_ exchange: HTTPExchange, _ request: HTTPRequest) {
         if let response = handler.answerAtOnce(to: request) {
             exchange.finish(with: response)

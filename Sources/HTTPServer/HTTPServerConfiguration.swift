@@ -6,15 +6,15 @@ package struct HTTPServerConfiguration: Sendable {
     package var maximumHead = 8192
     /// The largest number of header fields.
     package var maximumFields = 100
-    /// What libmicrohttpd may hold for one connection, in bytes: the head, 64 bytes for each field, and later the head of the
-    /// answer. It is all touched once a connection has been used, so it is what an idle connection costs. A head
+    /// What libmicrohttpd may hold for one connection, in bytes: the head, 64 bytes for each field, and later the head
+    /// of the answer. It is all touched once a connection has been used, so it is what an idle connection costs. A head
     /// that does not fit is refused by the library itself.
     package var connectionMemory = 12 * 1024
     /// How long a connection may be silent, in whole seconds, except while its request is being answered.
     package var idleTimeout: Duration = .seconds(60)
-    /// From the end of the request line until head and body must be complete. The request line itself must be
-    /// complete within `idleTimeout` plus this, so that no drip of bytes holds a connection for ever. Kept to a quarter of
-    /// its length or a second, whichever is shorter.
+    /// From the end of the request line until head and body must be complete. The request line itself must be complete
+    /// within `idleTimeout` plus this, so that no drip of bytes holds a connection for ever. Kept to a quarter of its
+    /// length or a second, whichever is shorter.
     package var requestTimeout: Duration = .seconds(10)
     /// At most so many connections; further ones wait in the listener's backlog.
     package var maximumConnections = 10_000

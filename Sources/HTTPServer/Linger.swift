@@ -5,12 +5,13 @@ import EventLoops
     import Glibc
 #endif
 
-/// Keeps the socket of a refused request open for a moment after the library has closed it, reading and dropping what still comes.
+/// Keeps the socket of a refused request open for a moment after the library has closed it, reading and dropping what
+/// still comes.
 ///
-/// A socket that is closed with bytes unread sends a reset, and the reset makes the peer's system throw away the refusal
-/// before the peer has read it (RFC 9112 section 9.6). The library closes at once, so a second descriptor of the same
-/// socket stays here until the peer closes, a bound of bytes has come, or patience ends. The library takes its own
-/// descriptor out of its epoll set before it closes it. Loop thread.
+/// A socket that is closed with bytes unread sends a reset, and the reset makes the peer's system throw away the
+/// refusal before the peer has read it (RFC 9112 section 9.6). The library closes at once, so a second descriptor of
+/// the same socket stays here until the peer closes, a bound of bytes has come, or patience ends. The library takes its
+/// own descriptor out of its epoll set before it closes it. Loop thread.
 final class Linger {
     /// How long a peer may take to read a refusal and close.
     static let patience = Duration.seconds(2)
@@ -42,7 +43,7 @@ final class Linger {
 
     /// Takes a second descriptor of a socket that the library is about to close.
     func take(_ original: Int32) {
-        guard sockets.count < Self.maximumSockets else { return }
+        guard timer != nil, sockets.count < Self.maximumSockets else { return }
         let descriptor = fcntl(original, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return }
         let socket = Socket(descriptor: descriptor, due: .now + Self.patience)
@@ -54,9 +55,9 @@ final class Linger {
         socket.watcher?.watchReads(true)
     }
 
-    /// Closes all of them.
+    /// Closes all of them; nothing is taken any more.
     func stop() {
-        timer?.disarm()
+        timer = nil
         for socket in sockets.values { close(socket) }
     }
 

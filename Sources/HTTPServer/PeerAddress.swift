@@ -15,7 +15,8 @@ package struct PeerAddress: Sendable, Hashable, CustomStringConvertible, CustomR
         self.low = low
     }
 
-    /// What stands in `high` and in the upper half of `low` where the address is an IPv4 one (RFC 4291 section 2.5.5.2).
+    /// What stands in `high` and in the upper half of `low` where the address is an IPv4 one (RFC 4291 section
+    /// 2.5.5.2).
     private static let mappedPrefix: UInt64 = 0xffff_0000_0000
 
     /// Whether this is an IPv4 address in its mapped form.

@@ -1,14 +1,15 @@
-/// Holds a request's head against RFC 9112, stricter where the RFC leaves room, because libmicrohttpd 0.9.75 lets far too much through.
+/// Holds a request's head against RFC 9112, stricter where the RFC leaves room, because libmicrohttpd 0.9.75 lets far
+/// too much through.
 ///
-/// The library cuts the head into strings *in place*: it puts zeros where a blank, a colon, a CR or an LF stood and hands
-/// out pointers between them. So beside the strings themselves their addresses are evidence. In a well-formed head each
-/// part begins where the last one and its separator end: one byte after the method, the target and a field's name,
-/// two after the version and each value, two more at the end. A bare LF is one byte short; a NUL cuts a string and leaves bytes over; a folded
-/// line is moved elsewhere. None of this reads memory, and whatever does not add up is refused: should another release
-/// lay out its buffer differently, every request fails, and with it every test.
+/// The library cuts the head into strings *in place*: it puts zeros where a blank, a colon, a CR or an LF stood and
+/// hands out pointers between them. So beside the strings themselves their addresses are evidence. In a well-formed
+/// head each part begins where the last one and its separator end: one byte after the method, the target and a field's
+/// name, two after the version and each value, two more at the end. A bare LF is one byte short; a NUL cuts a string
+/// and leaves bytes over; a folded line is moved elsewhere. None of this reads memory, and whatever does not add up is
+/// refused: should another release lay out its buffer differently, every request fails, and with it every test.
 ///
-/// What remains unseen: a NUL right before a bare LF at the end of a line looks like CR LF. Empty lines before the request line are skipped
-/// (RFC 9112 section 2.2 wants that), and so is a line there that begins with a NUL.
+/// What remains unseen: a NUL right before a bare LF at the end of a line looks like CR LF. Empty lines before the
+/// request line are skipped (RFC 9112 section 2.2 wants that), and so is a line there that begins with a NUL.
 struct RequestHeadCheck {
     private let maximumFields: Int
     private var expectedAddress: UInt

@@ -1,7 +1,7 @@
 /// What stands between the method and the version, taken as it came.
 ///
-/// libmicrohttpd decodes the target in place before it calls the handler, so this is read from the earlier callback that
-/// sees it raw.
+/// libmicrohttpd decodes the target in place before it calls the handler, so this is read from the earlier callback
+/// that sees it raw.
 struct RequestTarget {
     /// The path and the query; empty and nil where ``isPath`` is false.
     let path: String

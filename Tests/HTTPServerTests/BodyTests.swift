@@ -71,6 +71,19 @@ struct BodyTests {
         #expect(handler.refused.withLock { $0 } == [.bodyTooLarge])
     }
 
+    /// Without the pause that ``Linger`` makes, the first bytes after the close draw a reset, and the next cannot be
+    /// sent.
+    @Test func `a sender that has not finished writing can still read its refusal`() async throws {
+        try await talking { port in
+            let client = try RawClient(port: port)
+            try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
+            #expect(client.hasNews(within: 10_000))
+            for _ in 0..<20 { try client.send(String(repeating: "z", count: 1000)) }
+            #expect(try client.response()?.status == 413)
+            #expect(try client.isAtEnd())
+        }
+    }
+
     @Test(arguments: [1, 50, 4000])
     func `a chunked body that passes the bound is refused in the middle`(_ chunk: Int) async throws {
         let handler = TestHandler()

@@ -105,6 +105,28 @@ struct LifeTests {
         }
     }
 
+    /// The request has arrived, but the loop has not looked at its sockets before the stop.
+    @Test func `a request that arrives with the stop is refused`() async throws {
+        let handler = TestHandler { request, _ in
+            await Task.yield()
+            return .echo(request)
+        }
+        try await withServer(handler) { port, server in
+            let client = try await onOwnThread {
+                let clients = try Clients(count: 1, port: port)
+                try clients.all[0].send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try clients.all[0].response()?.status == 200)
+                return clients
+            }
+            await Neighbour(loop: server.loop).stop(server) {
+                try? client.all[0].send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            }
+            let status = try await onOwnThread { try client.all[0].response()?.status }
+            #expect(status == 503)
+        }
+        #expect(handler.seen.withLock { $0.count } == 1)
+    }
+
     @Test func `a handler may stop its server`() async throws {
         let stopper = Stopper()
         let handler = TestHandler { request, _ in
@@ -186,4 +208,17 @@ struct LifeTests {
 private final class Stopper: Sendable {
     let server = Mutex<HTTPServer?>(nil)
     func stop() async { await server.withLock { $0 }?.stop() }
+}
+
+/// Another actor of the server's loop.
+private actor Neighbour {
+    let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Does something and stops the server, both in one turn of the loop.
+    func stop(_ server: HTTPServer, after action: @Sendable () -> Void) async {
+        action()
+        await server.stop()
+    }
 }

@@ -2,6 +2,10 @@ import HTTPServer
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 @Suite(.timeLimit(.minutes(1)))
 struct RequestTests {
     /// Answers after the loop has gone round, as most handlers do.
@@ -205,6 +209,40 @@ struct RequestTests {
         }
     }
 
+    @Test func `an answer may be larger than a socket takes at once`() async throws {
+        let page = String(repeating: "metric 1\n", count: 500_000)
+        try await talking(to: TestHandler { _, _ in .text(page) }) { port in
+            let client = try RawClient(port: port)
+            for _ in 0..<2 {
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response()?.body == page)
+            }
+        }
+    }
+
+    @Test func `pipelined requests are answered to a sender that has ended its side`() async throws {
+        try await talking { port in
+            let client = try RawClient(port: port)
+            try client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.endWriting()
+            #expect(try client.response()?.body == "get /a ")
+            #expect(try client.response()?.body == "get /b ")
+        }
+    }
+
+    @Test(.enabled(if: hasCurl)) func `curl is served`() async throws {
+        try await talking(to: Self.waiting()) { port in
+            let large = String(repeating: "z", count: 3000)
+            // Several on one connection, the second with an expectation, the third chunked.
+            let output = shell(
+                "curl -s -m 10 http://127.0.0.1:\(port)/a -d hello --next -s -m 10 http://127.0.0.1:\(port)/b "
+                    + "-H 'Expect: 100-continue' -d \(large) --next -s -m 10 http://127.0.0.1:\(port)/c "
+                    + "-H 'Transfer-Encoding: chunked' -d chunks --next -s -m 10 -I -o /dev/null -w '%{http_code}' "
+                    + "http://127.0.0.1:\(port)/d")
+            #expect(output == "post /a hellopost /b \(large)post /c chunks200")
+        }
+    }
+
     @Test func `the peer's address is known in IPv6 form and does not print`() async throws {
         let handler = TestHandler()
         try await withServer(handler, host: "::") { port, _ in
@@ -222,4 +260,15 @@ struct RequestTests {
         #expect("\(peers[0])" == "(address)")
         #expect(String(reflecting: peers[0]) == "(address)")
     }
+}
+
+private let hasCurl = unsafe access("/usr/bin/curl", X_OK) == 0
+
+/// What a command prints.
+private func shell(_ command: String) -> String {
+    guard let stream = unsafe popen(command, "r") else { return "" }
+    var output: [UInt8] = []
+    while case let byte = unsafe getc(stream), byte >= 0 { output.append(UInt8(byte)) }
+    unsafe pclose(stream)
+    return String(decoding: output, as: UTF8.self)
 }

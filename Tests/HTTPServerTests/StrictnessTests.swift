@@ -201,8 +201,8 @@ struct StrictnessTests {
         try await expectRefusal(of: request)
     }
 
-    /// The refusal comes first, nothing that follows is taken for a request, the connection closes, and no handler has seen
-    /// a thing.
+    /// The refusal comes first, nothing that follows is taken for a request, the connection closes, and no handler has
+    /// seen a thing.
     private func expectRefusal(of request: Refused) async throws {
         let handler = TestHandler()
         try await withServer(handler) { port, server in
