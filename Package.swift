@@ -61,7 +61,8 @@ let package = Package(
         program(
             "gryt-push",
             [
-                "CSystem", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client", "Limits",
+                "CSystem", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client",
+                "Limits",
                 "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
@@ -75,11 +76,13 @@ let package = Package(
         tests("LimitsTests", ["Limits", "PushModel"]),
         tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
-        tests("PushServicesTests", ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
+        tests(
+            "PushServicesTests",
+            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
-        tests("ProgramTests", ["PushSimulator", "Cryptography", "EventLoops"]),
+        tests("ProgramTests", ["gryt-push", "PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )

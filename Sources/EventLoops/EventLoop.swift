@@ -125,7 +125,8 @@ import Synchronization
         while !jobs.isEmpty {
             swap(&jobs, &runningJobs)
             for job in runningJobs {
-                unsafe job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+                unsafe job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
             runningJobs.removeAll(keepingCapacity: true)
             if !turnEnds.isEmpty { break }

@@ -1,4 +1,20 @@
+import Glibc
+
+/// The entry. Not `main.swift`: closures of top-level code belong to the main actor, and one that reaches C would trap
+/// on a loop's thread.
 @main
 struct Program {
-    static func main() {}
+    static func main() {
+        switch Command(Array(CommandLine.arguments.dropFirst())) {
+        case .serve:
+            exit(Serve.run())
+        case .showVersion:
+            StandardOutputText.write(Settings.versionOfProcess())
+        case .showHelp:
+            StandardOutputText.write(Command.help)
+        case .misunderstood(let argument):
+            StandardError.write("gryt-push: what is \(argument)? Try gryt-push --help.")
+            exit(64)
+        }
+    }
 }

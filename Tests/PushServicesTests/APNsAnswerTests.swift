@@ -73,7 +73,8 @@ struct APNsAnswerTests {
             403, "UnrelatedKeyIdInToken", .deferred(.credentials, retryAfter: .seconds(60)), .onceOnNewConnection),
         .reason(429, "TooManyRequests", .deferred(.phoneThrottled, retryAfter: .seconds(60))),
         .reason(429, "TooManyProviderTokenUpdates", .deferred(.serviceThrottled, retryAfter: .seconds(1200))),
-        .reason(500, "InternalServerError", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
+        .reason(
+            500, "InternalServerError", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
         Row(500, "", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
         .reason(503, "ServiceUnavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),
         .reason(503, "Service Unavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),

@@ -90,7 +90,8 @@ struct FCMAnswerTests {
             "429 of a device", 429,
             google(
                 "RESOURCE_EXHAUSTED",
-                details: #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"device:1"}]}"#),
+                details:
+                    #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"device:1"}]}"#),
             .phoneThrottled(retryAfter: nil)),
         Row("429 with nothing", 429, "", .projectThrottled(retryAfter: nil)),
         Row("500", 500, google("INTERNAL", details: fcmError("INTERNAL")), .unavailable(retryAfter: nil)),

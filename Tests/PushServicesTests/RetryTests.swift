@@ -4,10 +4,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct RetryAfterTests {
-    static let now = WallInstant(milliseconds: 784_111_777_000)  // 1994-11-06T08:49:37Z, the date of RFC 9110's example.
+    /// 1994-11-06T08:49:37Z, the date in the example of RFC 9110.
+    static let now = WallInstant(milliseconds: 784_111_777_000)
 
     @Test(arguments: [
-        ("0", Duration.seconds(0)), ("30", .seconds(30)), (" 30", .seconds(30)), ("99999999999999999999", .seconds(86_400)),
+        ("0", Duration.seconds(0)), ("30", .seconds(30)), (" 30", .seconds(30)),
+        ("99999999999999999999", .seconds(86_400)),
         ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)), ("Sun, 06 Nov 1994 08:49:00 GMT", .zero),
         ("Fri, 06 Nov 2094 08:49:37 GMT", .seconds(86_400)), ("Thu, 29 Feb 1996 00:00:00 GMT", .seconds(86_400)),
     ])

@@ -166,7 +166,8 @@ struct Scene {
     let client = ClientAddress(ipv4: 0x0102_0304)
 
     init(
-        ios: (any PushService)? = nil, android: (any PushService)? = nil, perAddress: Int = 1200, perCapability: Int = 20,
+        ios: (any PushService)? = nil, android: (any PushService)? = nil, perAddress: Int = 1200,
+        perCapability: Int = 20,
         registrations: Int = 60, permits: Int = 100
     ) {
         relay = Relay(

@@ -98,7 +98,10 @@ struct PushTests {
         (.rejected(.unknown), .upstreamFailed(.rejected, retryAfter: nil)),
         (.deferred(.phoneThrottled, retryAfter: .seconds(9)), .phoneThrottled(retryAfter: .seconds(9))),
         (.deferred(.serviceThrottled, retryAfter: .seconds(9)), .upstreamFailed(.throttled, retryAfter: .seconds(9))),
-        (.deferred(.serviceUnavailable, retryAfter: .seconds(9)), .upstreamFailed(.unavailable, retryAfter: .seconds(9))),
+        (
+            .deferred(.serviceUnavailable, retryAfter: .seconds(9)),
+            .upstreamFailed(.unavailable, retryAfter: .seconds(9))
+        ),
         (.deferred(.credentials, retryAfter: .seconds(9)), .upstreamFailed(.credentials, retryAfter: .seconds(9))),
         (.failed(.timeout, retryAfter: .seconds(9)), .upstreamFailed(.timeout, retryAfter: .seconds(9))),
         (.failed(.unreachable, retryAfter: .seconds(9)), .upstreamFailed(.unreachable, retryAfter: .seconds(9))),

@@ -32,7 +32,8 @@ package enum OAuthExchange {
         claims.appendPlain(#","iat":\#(issued),"exp":\#(issued + lifetime)}"#)
         let signed = "\(Base64URL.encode(header)).\(Base64URL.encode(claims))"
         let signature = Base64URL.encode(account.key.sign(Array(signed.utf8)))
-        return Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(signed).\(signature)".utf8)
+        return Array(
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(signed).\(signature)".utf8)
     }
 
     /// What came of it: a token and how long it is good for, or why not.

@@ -27,6 +27,8 @@ struct HTTPSOrigin: Sendable, Equatable, CustomStringConvertible {
 
 /// An https URL: an origin and a path.
 struct HTTPSAddress: Sendable, Equatable, CustomStringConvertible {
+    /// As it was given, for whoever compares it as text.
+    let text: String
     /// Where to connect.
     let origin: HTTPSOrigin
     /// Begins with `/`.
@@ -40,6 +42,7 @@ struct HTTPSAddress: Sendable, Equatable, CustomStringConvertible {
         let authority = rest.prefix { $0 != "/" }
         let path = rest[authority.endIndex...]
         guard path.utf8.allSatisfy(\.isPathCharacter), let origin = Self.origin(authority) else { return nil }
+        self.text = text
         self.origin = origin
         self.path = path.isEmpty ? "/" : String(path)
     }

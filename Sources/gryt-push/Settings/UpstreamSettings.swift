@@ -55,7 +55,7 @@ struct APNsSettings: Sendable {
 /// What the relay needs to send to Google.
 struct FCMSettings: Sendable {
     /// Who sends.
-    let account: ServiceAccount
+    let account: ServiceAccountFile
     /// Where pushes go.
     let origin: HTTPSOrigin
 
@@ -63,7 +63,7 @@ struct FCMSettings: Sendable {
     init?(_ reader: inout SettingsReader) {
         origin = reader.origin(.fcmOrigin, default: "https://fcm.googleapis.com")
         guard let file = reader.textOrFile(inline: .fcmServiceAccount, path: .fcmServiceAccountPath) else { return nil }
-        do { account = try ServiceAccount(json: file.text) } catch {
+        do { account = try ServiceAccountFile(json: file.text) } catch {
             reader.fault(file.name, "must be the JSON of a Google service account; \(error.reason)")
             return nil
         }

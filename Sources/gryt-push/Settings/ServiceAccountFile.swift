@@ -2,7 +2,7 @@ import Cryptography
 import FoundationEssentials
 
 /// A Google service account, as far as FCM needs it. Made from the JSON file that Google's console hands out.
-struct ServiceAccount: Sendable {
+struct ServiceAccountFile: Sendable {
     /// Names the project in FCM's path: lower-case letters, digits, `-`, `.` and `:`.
     let projectID: String
     /// Who signs: `iss` of the assertion.

@@ -1,0 +1,38 @@
+import Glibc
+
+extension Settings {
+    /// The settings of this process: its environment, and `.env` in its working directory.
+    static func ofProcess() throws(SettingsError) -> Settings {
+        try Settings(
+            environment: environmentOfProcess(), dotEnv: dotEnvOfProcess(),
+            cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
+
+    /// The version that the settings name, also where the rest of them cannot be right.
+    static func versionOfProcess() -> String {
+        environmentOfProcess()[SettingName.version.rawValue] ?? "dev"
+    }
+
+    /// A file that is not there is no fault; one that is and cannot be read is.
+    private static func dotEnvOfProcess() throws(SettingsError) -> String? {
+        do throws(FileFault) {
+            return String(decoding: try SystemFile.read(".env"), as: UTF8.self)
+        } catch {
+            guard error.errno != ENOENT else { return nil }
+            let fault = SettingsFault(variable: ".env", reason: "cannot be read: \(SystemFile.reason(error.errno))")
+            throw SettingsError(faults: [fault], warnings: [])
+        }
+    }
+
+    private static func environmentOfProcess() -> [String: String] {
+        var variables: [String: String] = [:]
+        var entry = unsafe environ
+        while let text = unsafe entry.pointee {
+            let parts = unsafe String(cString: text).split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+            unsafe entry += 1
+        }
+        return variables
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// The signals that the program acts on. They are blocked in every thread and taken by the main one, which does nothing
+/// else, so that no handler ever runs in the middle of anything.
+enum ProcessSignal: CaseIterable {
+    case terminate
+    case interrupt
+    case hangUp
+
+    private var number: Int32 {
+        switch self {
+        case .terminate: SIGTERM
+        case .interrupt: SIGINT
+        case .hangUp: SIGHUP
+        }
+    }
+
+    private static func set() -> sigset_t {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for signal in allCases { unsafe sigaddset(&set, signal.number) }
+        return set
+    }
+
+    /// Blocks them. To be called before any thread is started, which inherits it.
+    static func block() {
+        var set = set()
+        unsafe _ = pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Waits for the next one.
+    static func next() -> ProcessSignal {
+        var set = set()
+        while true {
+            var number: Int32 = 0
+            guard unsafe sigwait(&set, &number) == 0 else { continue }
+            if let signal = allCases.first(where: { $0.number == number }) { return signal }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import EventLoops
+import HTTP2Client
+import HTTPServer
+import SQLiteDeviceStore
+
+/// Starts what was put together, and ends it in order. Lives on the first loop.
+actor Conductor {
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    /// The port that is listened on: where 0 was asked for, the one that the system chose.
+    nonisolated let port: Int
+
+    private let workers: [Worker]
+    private let housekeeping: Housekeeping
+    private let database: SQLiteDatabase
+    private let tokenPool: HTTP2Pool?
+    private let shutdownTimeout: Duration
+    private var isDraining = false
+
+    /// How long, after the last answer, pushes may go on whose senders were told of a timeout before.
+    static let longestSettling: Duration = .seconds(5)
+
+    init(
+        loops: [EventLoop], workers: [Worker], housekeeping: Housekeeping, database: SQLiteDatabase,
+        tokenPool: HTTP2Pool?, shutdownTimeout: Duration, port: Int
+    ) {
+        self.loop = loops[0]
+        self.workers = workers
+        self.housekeeping = housekeeping
+        self.database = database
+        self.tokenPool = tokenPool
+        self.shutdownTimeout = shutdownTimeout
+        self.port = port
+    }
+
+    /// Takes requests on every loop.
+    func start() async throws(HTTPServerError) {
+        for worker in workers { try await worker.start() }
+        await housekeeping.start()
+    }
+
+    /// How a drain ended.
+    enum Drained: Sendable {
+        /// The process may end; so many requests were cut short.
+        case finished(cutShort: Int)
+        /// Another drain is under way, and has been told to hurry.
+        case hurried
+    }
+
+    /// Drains and ends: no new connections, everything in flight answered, counts written. A second call hurries: what is
+    /// still in flight is told that the relay is shutting down.
+    func drain() async -> Drained {
+        if isDraining {
+            for worker in workers { await worker.hurry() }
+            return .hurried
+        }
+        isDraining = true
+        let timeout = shutdownTimeout
+        let cutShort = await withTaskGroup(of: Int.self) { group in
+            for worker in workers { group.addTask { await worker.drain(within: timeout) } }
+            var sum = 0
+            for await left in group { sum += left }
+            return sum
+        }
+        for worker in workers { await worker.settle(within: Self.longestSettling) }
+        await housekeeping.end()
+        for worker in workers { await worker.stop() }
+        await tokenPool?.close()
+        await database.close()
+        return .finished(cutShort: cutShort)
+    }
+}

@@ -1,0 +1,124 @@
+import DeviceStore
+import HTTP2Client
+import PushModel
+import PushServices
+import RelayAPI
+import SQLiteDeviceStore
+import Telemetry
+
+/// Tells the operator what happens, in log lines: the first of a kind at once, then a count a minute. Nothing that it
+/// is told of names a device, a server or an address.
+struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
+    let log: Log
+
+    func attempted(_ attempt: Attempt, platform: Platform) {
+        switch attempt.end {
+        case .answered(let answer, let response):
+            switch answer.alarm {
+            case .none:
+                break
+            case .count:
+                log.writeRarely(
+                    .info, "push_service_answered", kind: LogField("answer", .disclosed(answer.label)),
+                    LogField("platform", .label(platform)), LogField("status", response.status))
+            case .page:
+                log.writeRarely(
+                    .error, "push_service_refused", kind: LogField("answer", .disclosed(answer.label)),
+                    LogField("platform", .label(platform)), LogField("status", response.status))
+            }
+        case .failed(let failure):
+            log.writeRarely(
+                failure.needsOperator ? .error : .warning, "push_service_failed",
+                kind: LogField("failure", failure.metricLabel), LogField("platform", .label(platform)),
+                LogField("detail", .disclosed(failure.description)))
+        }
+    }
+
+    func requested(_ result: Result<Duration, OAuthFailure>) {
+        switch result {
+        case .success(let lifetime):
+            log.write(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))
+        case .failure(let failure):
+            log.writeRarely(
+                failure.alarm == .page ? .error : .warning, "access_token_failed",
+                kind: LogField("failure", .disclosed(failure.label)))
+        }
+    }
+
+    func refused(_ refusal: Refusal) {
+        switch refusal {
+        case .internalFault:
+            log.writeRarely(.error, "request_failed", kind: LogField("code", .disclosed(refusal.code)))
+        case .overloaded:
+            log.writeRarely(.warning, "request_shed", kind: LogField("code", .disclosed(refusal.code)))
+        default:
+            break
+        }
+    }
+
+    /// Something happened to a connection to a push service.
+    func connection(_ service: StaticString, _ event: HTTP2ConnectionEvent) {
+        let service = LogField("service", service)
+        switch event {
+        case .failed(let cause):
+            log.writeRarely(
+                cause.needsOperator ? .error : .warning, "connection_failed", kind: service,
+                LogField("fault", cause.metricLabel), LogField("detail", .disclosed(cause.description)))
+        case .opened:
+            log.write(.info, "connection_opened", service)
+        case .goAway(_, let code, let debug):
+            log.writeRarely(
+                .info, "connection_goaway", kind: service, LogField("code", code),
+                LogField("detail", .disclosed(debug ?? "")))
+        case .retired(_, let cause):
+            log.write(.debug, "connection_retired", service, LogField("cause", cause.metricLabel))
+        case .closed(_, let end):
+            log.writeRarely(.info, "connection_closed", kind: service, LogField("end", end.metricLabel))
+        }
+    }
+
+    /// The store could not do something that nobody waits for, or that somebody was refused for.
+    func storeFailed(_ what: StaticString, _ error: StoreError) {
+        log.writeRarely(
+            error.needsOperator ? .error : .warning, "store_failed", kind: LogField("fault", .disclosed(error.label)),
+            LogField("what", what), LogField("detail", .disclosed(error.operatorLine)))
+    }
+
+    /// Devices of an older relay are being taken over.
+    func takingOver(_ progress: TakeoverProgress) {
+        log.write(.info, "taking_over", LogField("done", progress.done), LogField("total", progress.total))
+    }
+
+    /// The store is open.
+    func opened(_ opening: OpeningReport) {
+        if opening.madeSecret { log.write(.info, "secret_made", LogField("file", .disclosed(RelaySecretFile.name))) }
+        if opening.secretWasReadableByOthers {
+            log.write(
+                .warning, "secret_mode_tightened", LogField("file", .disclosed(RelaySecretFile.name)),
+                LogField("detail", "other users could read it until now; if they are not trusted, make another"))
+        }
+        guard let takeover = opening.takeover else { return }
+        log.write(
+            takeover.dropped > 0 ? .warning : .info, "taken_over", LogField("devices", takeover.devices),
+            LogField("counts", takeover.counts), LogField("duplicates", takeover.duplicates),
+            LogField("unreadable_hashes", takeover.unreadableHashes),
+            LogField("unknown_platforms", takeover.unknownPlatforms),
+            LogField("missing_tokens", takeover.missingTokens),
+            LogField("unreadable_counts", takeover.unreadableCounts))
+    }
+
+    /// Capabilities that nobody had used for so long were dropped.
+    func dropped(idle count: Int) {
+        log.write(.info, "idle_capabilities_dropped", LogField("count", count))
+    }
+}
+
+extension HTTP2Failure {
+    /// Whether somebody has to act before it goes away.
+    var needsOperator: Bool {
+        switch self {
+        case .unreachable(let cause): cause.needsOperator
+        case .notSent, .unknownOutcome, .overloaded: false
+        }
+    }
+}
