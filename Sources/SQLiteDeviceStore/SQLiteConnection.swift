@@ -43,7 +43,8 @@ import DeviceStore
             try execute("PRAGMA secure_delete=ON")
             try execute("PRAGMA cache_size=-4096")
         case .reading:
-            try execute("PRAGMA cache_size=-512")
+            // For pages that stand in the log still; those in the database are mapped.
+            try execute("PRAGMA cache_size=-1024")
         }
     }
 

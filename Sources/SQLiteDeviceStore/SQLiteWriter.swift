@@ -26,7 +26,7 @@ final class SQLiteWriter: @unchecked Sendable {
     // The writer's thread only.
     private var connection: SQLiteConnection?
     private var transaction: WriterTransaction?
-    private var mustScrub = false
+    private var scrubDue: Int64?
     private var scrubbedAt: Int64 = .min / 2
 
     private struct Shared {
@@ -35,8 +35,10 @@ final class SQLiteWriter: @unchecked Sendable {
         var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// At most once in so many nanoseconds the log is emptied of what has been removed.
+    /// How soon, in nanoseconds, the log is emptied of content that was removed or sealed; at most once in that time.
     private static let scrubInterval: Int64 = 1_000_000_000
+    /// How soon it is emptied of anything else: reading from the log is slower than from the mapped database.
+    private static let idleInterval: Int64 = 5_000_000_000
     /// How long emptying the log waits for readers, who are gone in microseconds.
     private static let scrubPatience = Duration.milliseconds(20)
 
@@ -135,7 +137,6 @@ final class SQLiteWriter: @unchecked Sendable {
             }
             if isClosed { break }
             scrubIfDue()
-            let scrubDue = mustScrub ? scrubbedAt + Self.scrubInterval : nil
             doorbell.wait(until: [due, scrubDue].compactMap(\.self).min())
         }
         end()
@@ -146,9 +147,11 @@ final class SQLiteWriter: @unchecked Sendable {
         shared.withLock { $0.statistics.taken += batch.waiting.count }
         let outcome = transaction.run(
             batch.waiting.map(\.operation), marks: batch.gathered.marks, seals: batch.gathered.seals)
-        if outcome.leftOldContent { mustScrub = true }
-        if outcome.failure != nil {
-            let now = monotonic().nanoseconds
+        let now = monotonic().nanoseconds
+        if outcome.failure == nil {
+            let due = outcome.leftOldContent ? scrubbedAt + Self.scrubInterval : now + Self.idleInterval
+            scrubDue = min(scrubDue ?? due, due)
+        } else {
             backlog.withLock { $0.putBack(batch.gathered, now: now) }
         }
         shared.withLock { $0.statistics.note(outcome) }
@@ -158,26 +161,28 @@ final class SQLiteWriter: @unchecked Sendable {
     /// Empties the log, which holds pages as they were before content was removed or sealed.
     private func scrubIfDue() {
         let now = monotonic().nanoseconds
-        guard mustScrub, now - scrubbedAt >= Self.scrubInterval else { return }
+        guard let scrubDue, scrubDue <= now else { return }
         scrubbedAt = now
-        scrub()
+        self.scrubDue = scrub() ? nil : now + Self.scrubInterval
     }
 
-    private func scrub() {
+    /// Returns whether nothing is left in the log.
+    private func scrub() -> Bool {
         connection?.setBusyTimeout(Self.scrubPatience)
         defer { connection?.setBusyTimeout(busyTimeout) }
         do throws(StoreError) {
-            guard try connection?.truncateLog() == true else { return }
-            mustScrub = false
+            guard try connection?.truncateLog() == true else { return false }
             shared.withLock { $0.statistics.scrubs += 1 }
+            return true
         } catch {
-            // The next second tries again; commits that need the disk will say so to whoever waits for them.
+            // Commits that need the disk will say so to whoever waits for them; this tries again.
             shared.withLock { $0.statistics.lastFailure = error }
+            return false
         }
     }
 
     private func end() {
-        scrub()
+        _ = scrub()
         transaction = nil
         connection = nil
         let waiters = shared.withLock { shared in
