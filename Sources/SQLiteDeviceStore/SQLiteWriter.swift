@@ -21,7 +21,6 @@ final class SQLiteWriter: @unchecked Sendable {
     private let thread = Mutex<pthread_t?>(nil)
     private let doorbell = Doorbell()
     private let busyTimeout: Duration
-    private let monotonic: @Sendable () -> MonotonicInstant
 
     // The writer's thread only.
     private var connection: SQLiteConnection?
@@ -43,20 +42,20 @@ final class SQLiteWriter: @unchecked Sendable {
     private static let scrubPatience = Duration.milliseconds(20)
 
     /// Makes a writer that does not run yet, with a connection of its own to a database of this version.
-    init(
-        path: String, options: SQLiteOptions, monotonic: @escaping @Sendable () -> MonotonicInstant
-    ) throws(StoreError) {
+    init(path: String, options: SQLiteOptions) throws(StoreError) {
         let connection = try SQLiteConnection(path: path, for: .writing, busyTimeout: options.busyTimeout)
         // 16 MB of log before a commit moves it into the database: each page of a busy index then moves once for many
         // commits. What must not linger is moved sooner, by the scrubbing.
         try connection.execute("PRAGMA wal_autocheckpoint=4000")
         transaction = try WriterTransaction(connection)
         self.connection = connection
-        self.monotonic = monotonic
         busyTimeout = options.busyTimeout
         backlog = Mutex(
             WriteBacklog(waitingLimit: options.waitingLimit, gatherFor: options.flushInterval.wholeNanoseconds))
     }
+
+    /// The clock that the doorbell waits by, in nanoseconds. Not one that a test can set, for a thread sleeps on it.
+    private static var now: Int64 { Clocks.system.monotonic().nanoseconds }
 
     // MARK: From any thread
 
@@ -86,13 +85,13 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Gathers a mark, to be written within the interval.
     func markUsed(_ hash: CapabilityHash, on day: UTCDay) {
-        let now = monotonic().nanoseconds
+        let now = Self.now
         if backlog.withLock({ $0.mark(hash, on: day, now: now) }) { doorbell.ring() }
     }
 
     /// Gathers a seal by capability for a row that has one by relay secret.
     func reseal(_ hash: CapabilityHash, _ sealed: [UInt8]) {
-        let now = monotonic().nanoseconds
+        let now = Self.now
         if backlog.withLock({ $0.reseal(hash, sealed, now: now) }) { doorbell.ring() }
     }
 
@@ -126,7 +125,7 @@ final class SQLiteWriter: @unchecked Sendable {
 
     fileprivate func run() {
         while true {
-            let now = monotonic().nanoseconds
+            let now = Self.now
             let (batch, due, isClosed) = backlog.withLock { backlog in
                 (backlog.take(now: now), backlog.gatheredDue, backlog.isClosed)
             }
@@ -147,7 +146,7 @@ final class SQLiteWriter: @unchecked Sendable {
         shared.withLock { $0.statistics.taken += batch.waiting.count }
         let outcome = transaction.run(
             batch.waiting.map(\.operation), marks: batch.gathered.marks, seals: batch.gathered.seals)
-        let now = monotonic().nanoseconds
+        let now = Self.now
         if outcome.failure == nil {
             let due = outcome.leftOldContent ? scrubbedAt + Self.scrubInterval : now + Self.idleInterval
             scrubDue = min(scrubDue ?? due, due)
@@ -160,7 +159,7 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Empties the log, which holds pages as they were before content was removed or sealed.
     private func scrubIfDue() {
-        let now = monotonic().nanoseconds
+        let now = Self.now
         guard let scrubDue, scrubDue <= now else { return }
         scrubbedAt = now
         self.scrubDue = scrub() ? nil : now + Self.scrubInterval
@@ -172,6 +171,8 @@ final class SQLiteWriter: @unchecked Sendable {
         defer { connection?.setBusyTimeout(busyTimeout) }
         do throws(StoreError) {
             guard try connection?.truncateLog() == true else { return false }
+            // A burst of registrations leaves its pages in memory, which nobody needs at rest.
+            connection?.releaseMemory()
             shared.withLock { $0.statistics.scrubs += 1 }
             return true
         } catch {
