@@ -175,16 +175,19 @@ struct StreamTests {
         let isStalled = Mutex(false)
         var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
         settings.maximumConnections = 1
-        try await with(settings, script: { peer in
-            try peer.begin([(3, 1)])
-            try peer.answer(peer.nextRequest())
-            let stalled = try peer.nextRequest()
-            isStalled.withLock { $0 = true }
-            let reset = try peer.next(.resetStream)
-            #expect(reset.stream == stalled)
-            #expect(reset.payload == big(8))
-            while true { try peer.answer(peer.nextRequest()) }
-        }) { fixture in
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                try peer.answer(peer.nextRequest())
+                let stalled = try peer.nextRequest()
+                isStalled.withLock { $0 = true }
+                let reset = try peer.next(.resetStream)
+                #expect(reset.stream == stalled)
+                #expect(reset.payload == big(8))
+                while true { try peer.answer(peer.nextRequest()) }
+            }
+        ) { fixture in
             #expect(await fixture.send().map(\.status) == .success(200))
             async let stalled = fixture.send(timeout: .milliseconds(200))
             while !isStalled.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
