@@ -124,6 +124,7 @@ final class HTTP2Connection: TurnEnd {
         if let response = exchange.response { return .success(response) }
         if end == .protocolViolation, !state.hasSettings { return .failure(.unreachable(.notHTTP2)) }
         if exchange.stream > lastGathered { return .failure(.notSent(.neverLeft)) }
+        // nghttp2 has closed what was above the goodbye's last, but for what it held back in a queue of its own.
         if let last = state.goAwayLastStream, exchange.stream > last { return .failure(.notSent(.aboveGoAway)) }
         return .failure(.unknownOutcome(end.outcome))
     }
