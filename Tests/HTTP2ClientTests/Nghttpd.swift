@@ -32,7 +32,7 @@ final class Nghttpd {
             fatalError("nghttpd is not installed")
         }
         self.process = process
-        for unsafeargument in unsafe arguments { unsafe free(argument) }
+        unsafe arguments.forEach { unsafe free($0) }
         waitUntilItListens(address)
     }
 
