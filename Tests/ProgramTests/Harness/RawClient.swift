@@ -45,6 +45,9 @@ final class RawClient {
         }
     }
 
+    /// Says that nothing more will be sent.
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Makes the connection end with a reset in place of an orderly close when this client goes.
     func willReset() {
         var lingering = linger(l_onoff: 1, l_linger: 0)
