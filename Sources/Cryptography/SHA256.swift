@@ -21,6 +21,13 @@ package struct SHA256Digest: Sendable, Hashable {
         return value
     }
 
+    /// The eight bytes after those, likewise.
+    package var nextEightBytes: UInt64 {
+        var value: UInt64 = 0
+        for index in 8..<16 { value = value << 8 | UInt64(bytes[index]) }
+        return value
+    }
+
     /// 64 lower-case hex digits.
     package var hex: String {
         var digits: [UInt8] = []

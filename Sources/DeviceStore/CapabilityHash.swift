@@ -17,6 +17,9 @@ package struct CapabilityHash: Sendable, Hashable, CustomStringConvertible, Cust
     /// How the phone knows which of its servers rang: the first 16 hex digits.
     package var tag: CapabilityTag { CapabilityTag(firstBytesOfHash: digest.firstEightBytes) }
 
+    /// The first sixteen bytes, as two numbers whose first byte is in the most significant place.
+    package var firstHalf: (high: UInt64, low: UInt64) { (digest.firstEightBytes, digest.nextEightBytes) }
+
     package var description: String { "(capability hash)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

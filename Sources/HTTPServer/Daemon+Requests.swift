@@ -17,7 +17,7 @@ extension Daemon {
             let count = connectionsOfSite[connection.peer.site, default: 0] + 1
             connectionsOfSite[connection.peer.site] = count
             if count > configuration.maximumConnectionsPerAddress {
-                connection.condemn(with: handler.refusal(.tooManyConnections), now: now)
+                connection.condemn(with: handler.refusal(.tooManyConnections, of: nil), now: now)
             }
         }
         return connection
@@ -43,7 +43,7 @@ extension Daemon {
         if connection.phase != .condemned {
             // Arguments that do not fit in the memory leave the library stuck, so it is not waited for.
             if target.arguments * FieldCollector.entrySize > configuration.connectionMemory / 2 - Self.answerHeadSize {
-                connection.condemn(with: handler.refusal(.targetTooLong), now: now)
+                connection.condemn(with: handler.refusal(.targetTooLong, of: nil), now: now)
             } else {
                 connection.enter(.receiving, now: now)
             }
@@ -88,6 +88,10 @@ extension Daemon {
         }
         exchange.method = HTTPMethod(unsafe String(decoding: method, as: UTF8.self))
         exchange.retained = fields.retained
+        if let length = fields.check.contentLength, length > configuration.maximumBody {
+            refuse(exchange, .bodyTooLarge, of: head(of: exchange))
+            return .YES
+        }
         // The library ends the lines between chunks at a bare LF. A proxy in front may not, and then what follows the
         // body is a different request to either: so nothing may follow it.
         exchange.mustClose = fields.check.isChunked
@@ -104,19 +108,25 @@ extension Daemon {
         // end.
         let needed = size + fields.entries * FieldCollector.entrySize + fields.copiedBytes + Self.answerHeadSize
         if needed > configuration.connectionMemory { return .headersTooLarge }
-        if let length = fields.check.contentLength, length > configuration.maximumBody { return .bodyTooLarge }
         return nil
+    }
+
+    /// The request without its body.
+    private func head(of exchange: HTTPExchange) -> HTTPRequest {
+        HTTPRequest(
+            method: exchange.method, path: exchange.target.path, query: exchange.target.query, body: [],
+            peer: exchange.connection.peer, retained: exchange.retained)
     }
 
     /// What is set aside in a connection's memory for the head of the answer, in bytes.
     private static let answerHeadSize = 1024
 
-    private func refuse(_ exchange: HTTPExchange, _ refusal: HTTPRefusal) {
+    private func refuse(_ exchange: HTTPExchange, _ refusal: HTTPRefusal, of request: HTTPRequest? = nil) {
         exchange.mustClose = true
         exchange.mustLinger = true
         exchange.connection.enter(.answering, now: now)
         exchange.becomeAnswered()
-        queue(handler.refusal(refusal), for: exchange)
+        queue(handler.refusal(refusal, of: request), for: exchange)
     }
 
     /// A piece of the body. One that passes the bound cannot be refused through the library, which takes no answer
@@ -126,7 +136,7 @@ extension Daemon {
         guard exchange.body.count + bytes.count <= configuration.maximumBody else {
             exchange.becomeAnswered()
             exchange.mustLinger = true
-            exchange.connection.writeLast(handler.refusal(.bodyTooLarge))
+            exchange.connection.writeLast(handler.refusal(.bodyTooLarge, of: head(of: exchange)))
             return .NO
         }
         unsafe exchange.body.append(contentsOf: bytes)

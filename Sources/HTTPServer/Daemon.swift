@@ -123,7 +123,7 @@ import EventLoops
         for connection in connections {
             // The library demands that nothing is suspended when it stops.
             if let exchange = connection.exchange, exchange.isSuspended {
-                answer(exchange, with: handler.refusal(.shuttingDown))
+                answer(exchange, with: handler.refusal(.shuttingDown, of: nil))
             }
         }
         isRunning = true
@@ -221,7 +221,7 @@ import EventLoops
     }
 
     private func timeOut(_ connection: Connection) {
-        connection.condemn(with: handler.refusal(.requestTimeout), now: now)
+        connection.condemn(with: handler.refusal(.requestTimeout, of: nil), now: now)
     }
 
     private func fallBack() {

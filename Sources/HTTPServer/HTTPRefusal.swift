@@ -1,5 +1,5 @@
 /// What the server refuses by itself, before or instead of the handler. The application finds the words
-/// (``HTTPRequestHandler/refusal(_:)``); the connection is closed after each of them.
+/// (``HTTPRequestHandler/refusal(_:of:)``); the connection is closed after each of them.
 ///
 /// libmicrohttpd answers a few things before anybody is asked, with a body of its own in HTML: a request line without a
 /// version or with one that is not `HTTP/1.x`, a header line without a colon, a `Content-Length` that is not a

@@ -12,9 +12,11 @@ package protocol HTTPRequestHandler: Sendable {
     /// dropped. A sender that hangs up meanwhile is not noticed: the handler always runs to its end.
     func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse
 
-    /// The answer to what the server refuses by itself. Called on the loop; must not depend on anything but the
-    /// refusal.
-    func refusal(_ refusal: HTTPRefusal) -> HTTPResponse
+    /// The answer to what the server refuses by itself. Called on the loop; must not wait.
+    ///
+    /// `request` is there where only the body is at fault (``HTTPRefusal/bodyTooLarge``) and is empty of it: an
+    /// application that would have refused the request for its head says that first.
+    func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse
 }
 
 extension HTTPRequestHandler {

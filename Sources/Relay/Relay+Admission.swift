@@ -16,6 +16,7 @@ extension Relay {
 
     /// Whether a capability may be pushed to once more. Only capabilities that exist are recorded.
     func admitPush(to capability: CapabilityHash) -> RateDecision {
-        shared.pushesByCapability.admit(capability, at: shared.clocks.monotonic())
+        let (high, low) = capability.firstHalf
+        return shared.pushesByCapability.admit(CapabilityKey(high: high, low: low), at: shared.clocks.monotonic())
     }
 }

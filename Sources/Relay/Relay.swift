@@ -70,7 +70,7 @@ package struct RelayShared: Sendable {
     /// How often an address may push.
     package var pushesByAddress: RateLimiter<ClientAddress>
     /// How often a capability may be pushed to.
-    package var pushesByCapability: RateLimiter<CapabilityHash>
+    package var pushesByCapability: RateLimiter<CapabilityKey>
     /// How often an address may register.
     package var registrationsByAddress: RateLimiter<ClientAddress>
     /// How many pushes may be in flight at once.
@@ -87,7 +87,7 @@ package struct RelayShared: Sendable {
     package var clocks: Clocks
 
     package init(
-        pushesByAddress: RateLimiter<ClientAddress>, pushesByCapability: RateLimiter<CapabilityHash>,
+        pushesByAddress: RateLimiter<ClientAddress>, pushesByCapability: RateLimiter<CapabilityKey>,
         registrationsByAddress: RateLimiter<ClientAddress>, permits: InFlightPermits, tally: DailyTally,
         guardian: MassDeathGuard, budget: Duration, clocks: Clocks
     ) {

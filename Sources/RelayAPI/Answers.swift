@@ -13,11 +13,13 @@ package enum Answers {
 
     /// 202: the push service took the push.
     package static let accepted = HTTPResponse(
-        status: 202, headers: bodyHeaders, body: Array(#"{"ok":true}"#.utf8))
+        status: 202, headers: bodyHeaders, body: Array(#"{"ok":true}"#.utf8)
+    ).prepared()
 
     /// 204: the capability is gone.
     package static let removed = HTTPResponse(
-        status: 204, headers: [("cache-control", "no-store"), ("x-content-type-options", "nosniff")], body: [])
+        status: 204, headers: [("cache-control", "no-store"), ("x-content-type-options", "nosniff")], body: []
+    ).prepared()
 
     /// 201: the one answer that carries a capability.
     package static func registered(_ capability: Capability) -> HTTPResponse {
@@ -28,6 +30,7 @@ package enum Answers {
     /// 200: the program runs.
     package static func healthy(version: String) -> HTTPResponse {
         HTTPResponse(status: 200, headers: bodyHeaders, body: Array(#"{"ok":true,"version":\#(quoted(version))}"#.utf8))
+            .prepared()
     }
 
     /// A refusal: `{"error":"<code>"}` and what goes with it.

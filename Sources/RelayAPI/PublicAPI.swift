@@ -23,21 +23,32 @@ package struct PublicAPI: HTTPRequestHandler {
         self.observer = observer
     }
 
+    package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
+        switch Route(request) {
+        case .register, .push, .remove: nil
+        case .health: healthy
+        case .refused(let refusal): refused(refusal)
+        }
+    }
+
     package func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
         do throws(Refusal) {
-            switch request.path {
-            case "/v1/push": return try await push(request, exchange)
-            case "/v1/devices": return try await register(request)
-            case "/healthz": return try health(request)
-            default: throw .notFound
+            switch Route(request) {
+            case .push(let capability): return try await ring(capability, request, exchange)
+            case .remove(let capability): return try await remove(capability)
+            case .register: return try await register(request)
+            case .health: return healthy
+            case .refused(let refusal): throw refusal
             }
         } catch {
             return refused(error)
         }
     }
 
-    package func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
-        refused(Refusal(refusal))
+    package func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {
+        // What is wrong with the head of a request counts before the size of its body.
+        if let request, case .refused(let earlier) = Route(request) { return refused(earlier) }
+        return refused(Refusal(refusal))
     }
 
     private func refused(_ refusal: Refusal) -> HTTPResponse {
@@ -45,10 +56,9 @@ package struct PublicAPI: HTTPRequestHandler {
         return Answers.refused(refusal)
     }
 
-    // MARK: Routes
+    // MARK: The three that wait
 
     private func register(_ request: HTTPRequest) async throws(Refusal) -> HTTPResponse {
-        guard request.method == .post else { throw .methodNotAllowed(allow: "POST") }
         let body = try DeviceBody.decode(request.body)
         let verdict = await relay.register(
             RegistrationRequest(
@@ -63,16 +73,9 @@ package struct PublicAPI: HTTPRequestHandler {
         }
     }
 
-    private func push(_ request: HTTPRequest, _ exchange: HTTPExchange) async throws(Refusal) -> HTTPResponse {
-        switch request.method {
-        case .post: return try await ring(request, exchange)
-        case .delete: return try await remove(request)
-        default: throw .methodNotAllowed(allow: "POST, DELETE")
-        }
-    }
-
-    private func ring(_ request: HTTPRequest, _ exchange: HTTPExchange) async throws(Refusal) -> HTTPResponse {
-        guard let capability = BearerCapability.of(request) else { throw .missingCapability }
+    private func ring(
+        _ capability: Capability, _ request: HTTPRequest, _ exchange: HTTPExchange
+    ) async throws(Refusal) -> HTTPResponse {
         let body = try PushBody.decode(request.body)
         // Whatever happens on the way: the sender is answered within its budget, and the push goes on to its end.
         exchange.answer(with: Self.outOfTime, after: relay.shared.budget)
@@ -93,21 +96,15 @@ package struct PublicAPI: HTTPRequestHandler {
         }
     }
 
-    private static let outOfTime = Answers.refused(.upstreamFailed(.timeout, retryAfter: .seconds(10)))
+    private static let outOfTime = Answers.refused(.upstreamFailed(.timeout, retryAfter: .seconds(10))).prepared()
 
-    private func remove(_ request: HTTPRequest) async throws(Refusal) -> HTTPResponse {
-        guard let capability = BearerCapability.of(request) else { throw .missingCapability }
+    private func remove(_ capability: Capability) async throws(Refusal) -> HTTPResponse {
         switch await relay.remove(capability) {
         case .removed: return Answers.removed
         case .unknownCapability: throw .unknownCapability
         case .overloaded: throw .overloaded
         case .storeFailed: throw .internalFault
         }
-    }
-
-    private func health(_ request: HTTPRequest) throws(Refusal) -> HTTPResponse {
-        guard request.method == .get || request.method == .head else { throw .methodNotAllowed(allow: "GET, HEAD") }
-        return healthy
     }
 
     private func client(of request: HTTPRequest) -> ClientAddress {

@@ -15,6 +15,8 @@ import Synchronization
         var shakesHands = true
         /// Whether it listens on `::1` instead of `127.0.0.1`.
         var isIPv6 = false
+        /// Whether connections are refused until ``ScriptedPeer/beginToListen()``.
+        var listensLater = false
     }
 
     let port: UInt16
@@ -58,7 +60,13 @@ import Synchronization
         default: break
         }
         self.context = unsafe TLSContext(context)
-        (listener, port) = Self.listen(isIPv6: manner.isIPv6)
+        (listener, port) = Self.takePort(isIPv6: manner.isIPv6)
+        if !manner.listensLater { beginToListen() }
+    }
+
+    /// Takes connections from now on, for a peer whose manner is to refuse them at first.
+    func beginToListen() {
+        guard Glibc.listen(listener, 128) == 0 else { fatalError("no port to listen on") }
         runThread { [self] in acceptAll() }
     }
 
@@ -106,6 +114,8 @@ import Synchronization
         }
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var one: Int32 = 1
+        unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         guard manner.shakesHands else {
             var byte: UInt8 = 0
             while unsafe recv(socket, &byte, 1, 0) > 0 {}
@@ -125,7 +135,7 @@ import Synchronization
         state.withLock { $0.threads.append(thread) }
     }
 
-    private static func listen(isIPv6: Bool) -> (Int32, UInt16) {
+    private static func takePort(isIPv6: Bool) -> (Int32, UInt16) {
         let socket = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var port: UInt16 = 0
         if isIPv6 {
@@ -139,7 +149,7 @@ import Synchronization
             address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
             port = UInt16(bigEndian: bound(socket, &address).sin_port)
         }
-        guard port > 0, Glibc.listen(socket, 128) == 0 else { fatalError("no port to listen on") }
+        guard port > 0 else { fatalError("no port to listen on") }
         return (socket, port)
     }
 

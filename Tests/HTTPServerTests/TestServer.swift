@@ -26,7 +26,7 @@ final class TestHandler: HTTPRequestHandler {
         return await answer?(request, exchange) ?? .echo(request)
     }
 
-    func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
+    func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {
         refused.withLock { $0.append(refusal) }
         return HTTPResponse(
             status: refusal.meantStatus, headers: [("content-type", "application/json")],
