@@ -56,7 +56,7 @@ package struct RelaySecret: Sendable, CustomStringConvertible, CustomReflectable
 
     /// The key that seals one row of an older relay until its capability is presented.
     func tokenKey(for hash: CapabilityHash) -> InlineArray<32, UInt8> {
-        let info = TokenSealing.keyInfo("token by relay secret 1", hash)
+        let info = TokenSealing.KeyInfo.relaySecret.with(hash)
         let salt = TokenSealing.salt
         return bytes.withBytes { secret in
             HKDFSHA256.deriveKey(from: secret, salt: salt.span, info: info.span)

@@ -55,17 +55,30 @@ package enum TokenSealing {
     static let overhead = 1 + AES256GCM.nonceLength + AES256GCM.tagLength
 
     private static func key(of capability: Capability, for hash: CapabilityHash) -> InlineArray<32, UInt8> {
-        HKDFSHA256.deriveKey(
-            from: capability.randomBytes.span, salt: salt.span, info: keyInfo("token by capability 1", hash).span)
+        let salt = salt
+        let info = KeyInfo.capability.with(hash)
+        return HKDFSHA256.deriveKey(from: capability.randomBytes.span, salt: salt.span, info: info.span)
     }
 
-    /// What a key is for, and for which row.
-    static func keyInfo(_ purpose: StaticString, _ hash: CapabilityHash) -> [UInt8] {
-        var info: [UInt8] = []
-        info.reserveCapacity(purpose.utf8CodeUnitCount + 32)
-        purpose.withUTF8Buffer { unsafe info.append(contentsOf: $0) }
-        for index in 0..<32 { info.append(hash.digest.bytes[index]) }
-        return info
+    /// What a key is derived for: 16 bytes that say which seal, then the hash of the row.
+    struct KeyInfo {
+        static let capability = KeyInfo("capability seal1")
+        static let relaySecret = KeyInfo("relay key seal 1")
+
+        private let purpose: InlineArray<16, UInt8>
+
+        private init(_ purpose: String) {
+            let bytes = Array(purpose.utf8)
+            precondition(bytes.count == 16, "a purpose has 16 bytes")
+            self.purpose = InlineArray { bytes[$0] }
+        }
+
+        func with(_ hash: CapabilityHash) -> InlineArray<48, UInt8> {
+            var info = InlineArray<48, UInt8>(repeating: 0)
+            for index in 0..<16 { info[index] = purpose[index] }
+            for index in 0..<32 { info[16 + index] = hash.digest.bytes[index] }
+            return info
+        }
     }
 
     private static func seal(

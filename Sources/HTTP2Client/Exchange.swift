@@ -51,12 +51,15 @@
     /// Whether the caller still waits.
     var isPending: Bool { unsafe continuation != nil }
 
-    /// Whether a final status has come, so that what the peer did is known.
-    var hasStatus: Bool { status >= 200 }
+    /// Whether the last status is a final one.
+    var hasFinalStatus: Bool { status >= 200 }
+
+    /// Whether what the peer did is known: a final status, in a header block that came to its end.
+    var isAnswered: Bool { hasFinalStatus && hasHeaders }
 
     /// The answer as far as it has come.
     var response: HTTP2Response? {
-        guard hasStatus, let connection else { return nil }
+        guard isAnswered, let connection else { return nil }
         return HTTP2Response(
             status: status, body: body, bodyWasCut: isCut || !hasEnded, connection: connection.id, headers: headers)
     }

@@ -11,8 +11,7 @@ final class HTTP2Connection: TurnEnd {
     private(set) var state: HTTP2ConnectionState
     private let configuration: HTTP2PoolConfiguration
     private unowned let engine: PoolEngine
-    private var lookup: NameLookup?
-    private var connector: TCPConnector?
+    private var dialer: TLSDialer?
     private var channel: TLSChannel?
     private var watcher: DescriptorWatcher?
     private var session: HTTP2Session?
@@ -21,7 +20,6 @@ final class HTTP2Connection: TurnEnd {
     private var armedFor = Moment(nanoseconds: .max)
     private var isTurnEndAsked = false
     private var hasMoreToRead = false
-    private var writeWaitsForRead = false
     private(set) var isGone = false
     /// Streams up to this one may have left; those above have not.
     private var lastGathered: Int32 = 0
@@ -43,77 +41,33 @@ final class HTTP2Connection: TurnEnd {
     func start() {
         timer = LoopTimer(on: engine.loop) { [weak self] in self?.timeHasCome() }
         arm()
-        let origin = engine.origin
-        if origin.isLiteral {
-            resolved(SocketAddress.all(of: origin.host, port: origin.port, onlyLiteral: true))
-            return
-        }
-        do throws(Unreachable) {
-            lookup = try NameLookup(origin, on: engine.loop) { [weak self] in self?.resolved($0) }
-        } catch {
-            giveUp(error)
-        }
+        let dialer = TLSDialer(engine.origin, trust: engine.trust, on: engine.loop) { [weak self] in self?.told($0) }
+        self.dialer = dialer
+        dialer.start()
     }
 
-    private func resolved(_ answer: Result<[SocketAddress], Unreachable>) {
-        lookup?.cancel()
-        lookup = nil
-        switch answer {
-        case .failure(let reason): giveUp(reason)
-        case .success(let addresses):
+    private func told(_ progress: TLSDialer.Progress) {
+        switch progress {
+        case .resolved:
             state.resolved(now: .now)
             arm()
-            // Within a family by lot, to spread the load over what the name servers offer.
-            connector = TCPConnector(addresses.shuffledWithinFamilies(), on: engine.loop) { [weak self] in
-                self?.connected($0)
-            }
-            connector?.start()
-        }
-    }
-
-    private func connected(_ answer: Result<Int32, Unreachable>) {
-        switch answer {
-        case .failure(let reason): giveUp(reason)
-        case .success(let descriptor):
-            guard !isGone else {
-                close(descriptor)
-                return
-            }
+        case .connected:
             state.connected(now: .now)
             arm()
-            guard let channel = TLSChannel(descriptor: descriptor, origin: engine.origin, trust: engine.trust) else {
-                giveUp(.tlsFailed(reason: 0))
-                return
-            }
-            self.channel = channel
-            watcher = DescriptorWatcher(
-                on: engine.loop, descriptor: descriptor,
-                readable: { [weak self] in self?.becameReadable() },
-                writable: { [weak self] in self?.becameWritable() })
-            handshake()
+        case .done(let channel): opened(channel)
+        case .failed(let reason): giveUp(reason)
         }
     }
 
-    private func handshake() {
-        guard let channel, let watcher else { return }
-        do throws(Unreachable) {
-            switch try channel.handshake() {
-            case .done: opened()
-            case .wantsRead:
-                watcher.watchReads(true)
-                watcher.watchWrites(false)
-            case .wantsWrite: watcher.watchWrites(true)
-            case .ended: giveUp(.tlsFailed(reason: 0))
-            }
-        } catch {
-            giveUp(error)
-        }
-    }
-
-    private func opened() {
-        connector = nil
-        watcher?.watchReads(true)
-        watcher?.watchWrites(false)
+    private func opened(_ channel: TLSChannel) {
+        dialer = nil
+        self.channel = channel
+        let watcher = DescriptorWatcher(
+            on: engine.loop, descriptor: channel.descriptor,
+            readable: { [weak self] in self?.becameReadable() },
+            writable: { [weak self] in self?.becameWritable() })
+        self.watcher = watcher
+        watcher.watchReads(true)
         session = HTTP2Session(for: self, configuration: configuration)
         outgoing = OutgoingBuffer()
         state.opened(now: .now, lot: Double.random(in: 0...1))
@@ -181,13 +135,15 @@ final class HTTP2Connection: TurnEnd {
         guard !exchange.isCut else { return }
         exchange.headerSize += name.count + value.count + 32
         guard exchange.headerSize <= configuration.maximumHeaderList else {
+            // The status is known, and nobody tells of the end of a block that was given up.
+            if exchange.hasFinalStatus { exchange.hasHeaders = true }
             cut(exchange)
             return
         }
         if name.count == 7, unsafe name[0] == UInt8(ascii: ":") {
             // The only pseudo-header of an answer; nghttp2 has checked that it is three digits.
             exchange.status = unsafe value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
-        } else if exchange.hasStatus, !exchange.hasHeaders, let known = unsafe engine.retained(name) {
+        } else if exchange.hasFinalStatus, !exchange.hasHeaders, let known = unsafe engine.retained(name) {
             exchange.headers.append(
                 RetainedHeader(name: known, value: unsafe String(decoding: value, as: UTF8.self)))
         }
@@ -221,9 +177,11 @@ final class HTTP2Connection: TurnEnd {
 
     /// A stream is closed; nghttp2 knows it no more.
     func streamClosed(_ exchange: Exchange, code: UInt32) {
-        state.streamClosed(answered: exchange.hasStatus, now: engine.now)
+        state.streamClosed(answered: exchange.isAnswered, now: engine.now)
         if exchange.isPending { engine.conclude(exchange, outcome(of: exchange, code: code)) }
         engine.release(exchange)
+        // Only without a request in flight is a connection idle, and may its idleness have a deadline.
+        if state.inFlight == 0 { arm() }
     }
 
     private func outcome(of exchange: Exchange, code: UInt32) -> Exchange.Answer {
@@ -237,31 +195,22 @@ final class HTTP2Connection: TurnEnd {
     // MARK: Bytes
 
     private func becameReadable() {
-        guard session != nil else {
-            handshake()
-            return
-        }
-        if writeWaitsForRead { askForTurnEnd() }
         readAll()
     }
 
     private func becameWritable() {
-        guard session != nil else {
-            handshake()
-            return
-        }
         watcher?.watchWrites(false)
         askForTurnEnd()
     }
 
     private func readAll() {
         hasMoreToRead = false
+        engine.now = .now
         for _ in 0..<Self.readsAtOnce {
             guard let channel, let session else { return }
             let buffer = unsafe engine.readBuffer
             switch unsafe channel.read(into: buffer) {
             case .done(let count):
-                engine.now = .now
                 state.read(now: engine.now)
                 guard unsafe session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else {
                     end(.protocolViolation)
@@ -305,10 +254,11 @@ final class HTTP2Connection: TurnEnd {
         guard !isGone else { return }
         if hasMoreToRead { readAll() }
         flush()
-        guard !isGone, let session, let outgoing else { return }
-        if !outgoing.isEmpty { return }
+        // A reset that has left makes room.
+        engine.fill()
+        guard !isGone, let session, let outgoing, outgoing.isEmpty else { return }
         if session.isOver {
-            end(state.isUsable ? .protocolViolation : state.inFlight == 0 ? .finished : .lost)
+            end(!state.isUsable && state.inFlight == 0 ? .finished : .protocolViolation)
         } else if !state.isUsable, state.inFlight == 0 {
             session.sayGoodbye()
             flush()
@@ -331,7 +281,7 @@ final class HTTP2Connection: TurnEnd {
                 watcher?.watchWrites(true)
                 return
             case .wantsRead:
-                writeWaitsForRead = true
+                // Whatever is read next asks for a turn's end anyway.
                 return
             case .ended:
                 end(.lost)
@@ -350,6 +300,7 @@ final class HTTP2Connection: TurnEnd {
             case .ping:
                 ping(now: .now)
                 askForTurnEnd()
+            case .retire(.idle) where !engine.maySpareOne(): state.keepThoughIdle(now: .now)
             case .retire(let reason): retire(reason)
             case .askForReplacement: engine.replan()
             case .end(let end): self.end(end)
@@ -387,25 +338,14 @@ final class HTTP2Connection: TurnEnd {
     private func release() {
         isGone = true
         timer?.disarm()
-        lookup?.cancel()
-        connector?.cancel()
+        dialer?.cancel()
         watcher?.cancel()
         channel?.close()
         timer = nil
-        lookup = nil
-        connector = nil
+        dialer = nil
         watcher = nil
         channel = nil
         session = nil
         outgoing = nil
-    }
-}
-
-extension [SocketAddress] {
-    /// The same addresses, each family at the places it had and shuffled among them.
-    fileprivate func shuffledWithinFamilies() -> [SocketAddress] {
-        var ofSix = filter(\.isIPv6).shuffled()
-        var ofFour = filter { !$0.isIPv6 }.shuffled()
-        return map { $0.isIPv6 ? ofSix.removeLast() : ofFour.removeLast() }
     }
 }

@@ -166,6 +166,11 @@ struct HTTP2ConnectionState {
         phaseDeadline = now + configuration.drainTimeout
     }
 
+    /// It has been idle long enough to go, and is kept all the same.
+    mutating func keepThoughIdle(now: Moment) {
+        lastUse = now
+    }
+
     /// A PING goes out.
     mutating func pinged(now: Moment) {
         lastPing = now
@@ -196,9 +201,9 @@ struct HTTP2ConnectionState {
         case .racing: return now >= phaseDeadline ? .giveUp(.connectTimeout) : nil
         case .handshaking: return now >= phaseDeadline ? .giveUp(.tlsTimeout) : nil
         case .draining:
-            if inFlight == 0 { return .end(.finished) }
+            // With nothing in flight it ends at the turn's end, once its goodbye has left; here only if that would not.
             if let pingDeadline, now >= pingDeadline { return .end(.dead) }
-            return now >= phaseDeadline ? .end(.drainExpired) : nil
+            return now >= phaseDeadline ? .end(inFlight == 0 ? .finished : .drainExpired) : nil
         case .open:
             if let settingsDeadline, now >= settingsDeadline { return .end(.dead) }
             if let pingDeadline, now >= pingDeadline { return .end(.dead) }

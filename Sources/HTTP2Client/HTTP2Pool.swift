@@ -79,6 +79,8 @@ package struct HTTP2PoolSnapshot: Sendable, Equatable {
     package var streamLimit = 0
     /// Why the last attempt to connect failed; nil when a connection has answered since.
     package var lastFault: Unreachable?
+    /// Whether the pool takes no more requests.
+    package var isQuiescing = false
     /// What has been counted so far.
     package var totals: HTTP2PoolTotals
 }

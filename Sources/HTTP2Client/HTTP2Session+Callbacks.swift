@@ -69,7 +69,7 @@ private func receivedFrame(
     switch UInt32(head.type) {
     case NGHTTP2_HEADERS.rawValue:
         if let exchange = unsafe exchange(of: head.stream_id, in: session) {
-            if exchange.hasStatus { exchange.hasHeaders = true }
+            if exchange.hasFinalStatus { exchange.hasHeaders = true }
             if ends { exchange.hasEnded = true }
         }
     case NGHTTP2_DATA.rawValue:

@@ -84,12 +84,17 @@ import EventLoops
             replan()
             return .unreachable(reason)
         }
-        return waitingCount >= configuration.waitingLimit ? .overloaded : nil
+        let mustWait = waitingCount > 0 || !view.hasRoom
+        return mustWait && waitingCount >= configuration.waitingLimit ? .overloaded : nil
     }
 
-    /// Answers a caller. The exchange itself is kept until ``release(_:)``.
+    /// Answers a caller before the deadline. The exchange itself is kept until ``release(_:)``.
     func conclude(_ exchange: Exchange, _ answer: Exchange.Answer) {
         wheel.remove(exchange.slot)
+        resume(exchange, answer)
+    }
+
+    private func resume(_ exchange: Exchange, _ answer: Exchange.Answer) {
         pendingCount -= 1
         if case .success = answer { plan.answered() }
         exchange.resume(answer)
@@ -152,7 +157,6 @@ import EventLoops
         now = .now
         wheelArmedFor = Moment(nanoseconds: .max)
         while let slot = wheel.takeExpired(now: now) {
-            wheel.insert(slot, deadline: now)
             expire(exchanges[slot])
         }
         if let next = wheel.nextTick { armWheel(for: next) }
@@ -163,16 +167,12 @@ import EventLoops
         guard let connection = exchange.connection else {
             waiting.remove(exchange.slot)
             waitingCount -= 1
-            conclude(exchange, .failure(.notSent(.waitedTooLong)))
+            resume(exchange, .failure(.notSent(.waitedTooLong)))
             release(exchange)
             return
         }
         // A status without the rest is an answer all the same.
-        if let response = exchange.response {
-            conclude(exchange, .success(response))
-        } else {
-            conclude(exchange, .failure(.unknownOutcome(.timeout)))
-        }
+        resume(exchange, exchange.response.map { .success($0) } ?? .failure(.unknownOutcome(.timeout)))
         connection.abandon(exchange, now: now)
     }
 
@@ -180,7 +180,7 @@ import EventLoops
 
     /// Opens, or sees to it that somebody looks again in time.
     func replan() {
-        guard !isQuiescing else { return }
+        guard !isQuiescing || pendingCount > 0 else { return }
         now = .now
         switch plan.step(view(), now: now) {
         case .nothing: break
@@ -229,6 +229,10 @@ import EventLoops
     /// A connection is gone, and everything that was in flight on it is answered now.
     func ended(_ connection: HTTP2Connection, _ end: HTTP2ConnectionEnd) {
         now = .now
+        guard !connection.state.isConnecting else {
+            forget(connection, fault: nil)
+            return
+        }
         totals.closed += 1
         for exchange in exchanges where exchange.connection === connection {
             if exchange.isPending { conclude(exchange, connection.fate(of: exchange, end)) }
@@ -242,12 +246,17 @@ import EventLoops
         now = .now
         connections.removeAll { $0 === connection }
         if let fault {
-            plan.failed(fault, now: now, lot: Double.random(in: 0...1))
+            plan.failed(fault, isWanted: waitingCount > 0, now: now, lot: Double.random(in: 0...1))
             let view = view()
             if view.usable == 0, view.connecting == 0 { failWaiting(.unreachable(fault)) }
         }
         fill()
         replan()
+    }
+
+    /// Whether one of the connections may go because it is idle.
+    func maySpareOne() -> Bool {
+        connections.count { $0.state.isUsable } > configuration.minimumConnections
     }
 
     private func failWaiting(_ failure: HTTP2Failure) {
@@ -277,7 +286,10 @@ import EventLoops
     }
 
     private func finishQuiescing() {
-        for connection in connections { connection.retire(.quiesced) }
+        planTimer?.disarm()
+        for connection in connections {
+            if connection.state.isConnecting { connection.end(.closing) } else { connection.retire(.quiesced) }
+        }
         let waiters = quiesceWaiters
         quiesceWaiters = []
         for waiter in waiters { waiter.resume() }
@@ -286,7 +298,6 @@ import EventLoops
     /// Ends everything now.
     func close() {
         isQuiescing = true
-        planTimer?.disarm()
         failWaiting(.notSent(.closing))
         for connection in connections { connection.end(.closing) }
         wheelTimer?.disarm()
@@ -308,6 +319,7 @@ import EventLoops
         }
         snapshot.waiting = waitingCount
         snapshot.lastFault = plan.lastFault
+        snapshot.isQuiescing = isQuiescing
         return snapshot
     }
 }

@@ -86,10 +86,12 @@ struct PoolPlan {
         return .open
     }
 
-    /// Notes a connection that came to nothing, or ended before it had given one answer. `lot` is from 0 to 1: without
-    /// it, everybody whom an outage threw out would come back in the same second.
-    mutating func failed(_ fault: Unreachable, now: Moment, lot: Double) {
+    /// Notes a connection that came to nothing, or ended before it had given one answer. `isWanted` says whether a
+    /// request waited for it; then there will be one more attempt even if nothing else arrives. `lot` is from 0 to 1:
+    /// without it, everybody whom an outage threw out would come back in the same second.
+    mutating func failed(_ fault: Unreachable, isWanted: Bool, now: Moment, lot: Double) {
         failures += 1
+        if isWanted { wasWanted = true }
         lastFault = fault
         let cap = fault.needsOperator ? configuration.operatorBackoffCap : configuration.backoffCap
         let first = Double(configuration.backoffFirst.wholeNanoseconds)

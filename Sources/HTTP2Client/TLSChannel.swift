@@ -126,7 +126,11 @@ import Glibc
         default: return .certificateNotTrusted(code: verdict)
         }
         let error = ERR_peek_last_error()
-        if ERR_GET_REASON(error) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL { return .notHTTP2 }
-        return .tlsFailed(reason: error)
+        switch ERR_GET_REASON(error) {
+        case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: return .notHTTP2
+        // What OpenSSL makes of a peer that picks a protocol which it was not offered.
+        case SSL_R_BAD_EXTENSION: return .notHTTP2
+        default: return .tlsFailed(reason: error)
+        }
     }
 }

@@ -37,9 +37,8 @@ import Glibc
             throw .noContext
         }
         // A write that takes a part is a success, and the rest may be offered from another place: the outgoing buffer
-        // moves. Idle connections give their record buffers back.
-        let modes =
-            SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+        // moves.
+        let modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         unsafe _ = gryt_ssl_ctx_set_mode(context, Int(modes))
         // One read takes as many records as have come, instead of two reads for each.
         unsafe _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)

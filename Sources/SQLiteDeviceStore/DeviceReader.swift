@@ -4,6 +4,9 @@ import PushModel
 
 /// A connection that only reads, and its statements. Used by one actor.
 final class DeviceReader {
+    private let connection: SQLiteConnection
+    private let beginning: SQLiteStatement
+    private let ending: SQLiteStatement
     private let search: SQLiteStatement
     private let daily: SQLiteStatement
     private let allTime: SQLiteStatement
@@ -11,6 +14,9 @@ final class DeviceReader {
 
     init(path: String, busyTimeout: Duration) throws(StoreError) {
         let connection = try SQLiteConnection(path: path, for: .reading, busyTimeout: busyTimeout)
+        self.connection = connection
+        beginning = try connection.prepare("BEGIN")
+        ending = try connection.prepare("COMMIT")
         search = try connection.prepare(
             """
             SELECT hash, platform, environment, opens_previews, registered_at, last_used, sealed
@@ -26,15 +32,20 @@ final class DeviceReader {
         devices = try connection.prepare("SELECT platform, n FROM device_count")
     }
 
-    /// A row that was found, token sealed.
-    struct Found {
-        var row: SealedRow
-        var lastUsed: UTCDay
-        var sealed: [UInt8]
+    /// Begins a read transaction: until its end all reads see the database as the first of them does.
+    func begin() throws(StoreError) { try beginning.run() }
+
+    /// Ends the read transaction.
+    func end() {
+        do throws(StoreError) { try ending.run() } catch {
+            connection.rollBack()
+        }
     }
 
-    /// Finds a capability's row.
-    func find(_ hash: CapabilityHash) throws(StoreError) -> Found? {
+    /// Finds a capability's row and lends it, with the sealed token, for the time of the call. Nil when there is none.
+    func find<Result>(
+        _ hash: CapabilityHash, _ body: (SealedRow, UTCDay, Span<UInt8>) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result? {
         let place = RowPlace(of: hash)
         search.bind(1, place.first)
         search.bind(2, place.last)
@@ -47,13 +58,8 @@ final class DeviceReader {
             let row = SealedRow(
                 hash: hash, platform: platform, environment: environment, opensPreviews: search.integer(3) != 0,
                 registeredAt: WallInstant(milliseconds: search.integer(4)))
-            let sealed = search.withBytes(6) { bytes in
-                unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { out, count in
-                    for index in bytes.indices { unsafe out[index] = bytes[index] }
-                    count = bytes.count
-                }
-            }
-            return Found(row: row, lastUsed: UTCDay(stored: search.integer(5)), sealed: sealed)
+            let lastUsed = UTCDay(stored: search.integer(5))
+            return try search.withBytes(6) { (sealed) throws(StoreError) in try body(row, lastUsed, sealed) }
         }
         return nil
     }

@@ -41,9 +41,12 @@ import DeviceStore
         case .writing:
             try execute("PRAGMA synchronous=FULL")
             try execute("PRAGMA secure_delete=ON")
-            try execute("PRAGMA cache_size=-4096")
+            // Room for the pages that one transaction changes. Without it they go to the log before the commit, some of
+            // them twice.
+            try execute("PRAGMA cache_size=-24576")
         case .reading:
-            try execute("PRAGMA cache_size=-512")
+            // For pages that stand in the log still; those in the database are mapped.
+            try execute("PRAGMA cache_size=-1024")
         }
     }
 
@@ -95,6 +98,9 @@ import DeviceStore
         default: throw StoreError(sqliteCode: code)
         }
     }
+
+    /// Gives back the memory of pages that are not being changed.
+    func releaseMemory() { unsafe _ = sqlite3_db_release_memory(database) }
 
     /// Runs the body in a transaction that takes the write lock first, and undoes all of it when the body throws.
     func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {

@@ -89,7 +89,7 @@ package final class SQLiteDatabase: Sendable {
             case .versioned: break
             }
             try Scrubbing.finish(connection, in: directory)
-            let writer = try SQLiteWriter(path: directory.database, options: options, monotonic: clock.monotonic)
+            let writer = try SQLiteWriter(path: directory.database, options: options)
             try writer.start()
             return writer
         }

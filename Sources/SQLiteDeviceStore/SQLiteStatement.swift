@@ -85,13 +85,13 @@ import DeviceStore
     }
 
     /// Lends the bytes for the time of the call; none for NULL.
-    func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
+    func withBytes<Result, Failure: Error>(
+        _ column: Int32, _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let start = unsafe sqlite3_column_blob(statement, column)
         let count = Int(unsafe sqlite3_column_bytes(statement, column))
-        let buffer = unsafe UnsafeRawBufferPointer(start: start, count: unsafe start == nil ? 0 : count)
-        return unsafe buffer.withMemoryRebound(to: UInt8.self) { bytes in
-            body(unsafe Span(_unsafeElements: bytes))
-        }
+        guard let start = unsafe start else { return try body(Span()) }
+        return try unsafe body(Span(_unsafeStart: start.assumingMemoryBound(to: UInt8.self), count: count))
     }
 
     /// The 32 bytes of a digest; nil for anything else.

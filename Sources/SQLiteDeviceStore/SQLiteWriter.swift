@@ -21,12 +21,11 @@ final class SQLiteWriter: @unchecked Sendable {
     private let thread = Mutex<pthread_t?>(nil)
     private let doorbell = Doorbell()
     private let busyTimeout: Duration
-    private let monotonic: @Sendable () -> MonotonicInstant
 
     // The writer's thread only.
     private var connection: SQLiteConnection?
     private var transaction: WriterTransaction?
-    private var mustScrub = false
+    private var scrubDue: Int64?
     private var scrubbedAt: Int64 = .min / 2
 
     private struct Shared {
@@ -35,26 +34,28 @@ final class SQLiteWriter: @unchecked Sendable {
         var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// At most once in so many nanoseconds the log is emptied of what has been removed.
+    /// How soon, in nanoseconds, the log is emptied of content that was removed or sealed; at most once in that time.
     private static let scrubInterval: Int64 = 1_000_000_000
+    /// How soon it is emptied of anything else: reading from the log is slower than from the mapped database.
+    private static let idleInterval: Int64 = 5_000_000_000
     /// How long emptying the log waits for readers, who are gone in microseconds.
     private static let scrubPatience = Duration.milliseconds(20)
 
     /// Makes a writer that does not run yet, with a connection of its own to a database of this version.
-    init(
-        path: String, options: SQLiteOptions, monotonic: @escaping @Sendable () -> MonotonicInstant
-    ) throws(StoreError) {
+    init(path: String, options: SQLiteOptions) throws(StoreError) {
         let connection = try SQLiteConnection(path: path, for: .writing, busyTimeout: options.busyTimeout)
         // 16 MB of log before a commit moves it into the database: each page of a busy index then moves once for many
         // commits. What must not linger is moved sooner, by the scrubbing.
         try connection.execute("PRAGMA wal_autocheckpoint=4000")
         transaction = try WriterTransaction(connection)
         self.connection = connection
-        self.monotonic = monotonic
         busyTimeout = options.busyTimeout
         backlog = Mutex(
             WriteBacklog(waitingLimit: options.waitingLimit, gatherFor: options.flushInterval.wholeNanoseconds))
     }
+
+    /// The clock that the doorbell waits by, in nanoseconds. Not one that a test can set, for a thread sleeps on it.
+    private static var now: Int64 { Clocks.system.monotonic().nanoseconds }
 
     // MARK: From any thread
 
@@ -84,13 +85,13 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Gathers a mark, to be written within the interval.
     func markUsed(_ hash: CapabilityHash, on day: UTCDay) {
-        let now = monotonic().nanoseconds
+        let now = Self.now
         if backlog.withLock({ $0.mark(hash, on: day, now: now) }) { doorbell.ring() }
     }
 
     /// Gathers a seal by capability for a row that has one by relay secret.
     func reseal(_ hash: CapabilityHash, _ sealed: [UInt8]) {
-        let now = monotonic().nanoseconds
+        let now = Self.now
         if backlog.withLock({ $0.reseal(hash, sealed, now: now) }) { doorbell.ring() }
     }
 
@@ -124,7 +125,7 @@ final class SQLiteWriter: @unchecked Sendable {
 
     fileprivate func run() {
         while true {
-            let now = monotonic().nanoseconds
+            let now = Self.now
             let (batch, due, isClosed) = backlog.withLock { backlog in
                 (backlog.take(now: now), backlog.gatheredDue, backlog.isClosed)
             }
@@ -135,7 +136,6 @@ final class SQLiteWriter: @unchecked Sendable {
             }
             if isClosed { break }
             scrubIfDue()
-            let scrubDue = mustScrub ? scrubbedAt + Self.scrubInterval : nil
             doorbell.wait(until: [due, scrubDue].compactMap(\.self).min())
         }
         end()
@@ -146,9 +146,11 @@ final class SQLiteWriter: @unchecked Sendable {
         shared.withLock { $0.statistics.taken += batch.waiting.count }
         let outcome = transaction.run(
             batch.waiting.map(\.operation), marks: batch.gathered.marks, seals: batch.gathered.seals)
-        if outcome.leftOldContent { mustScrub = true }
-        if outcome.failure != nil {
-            let now = monotonic().nanoseconds
+        let now = Self.now
+        if outcome.failure == nil {
+            let due = outcome.leftOldContent ? scrubbedAt + Self.scrubInterval : now + Self.idleInterval
+            scrubDue = min(scrubDue ?? due, due)
+        } else {
             backlog.withLock { $0.putBack(batch.gathered, now: now) }
         }
         shared.withLock { $0.statistics.note(outcome) }
@@ -157,27 +159,31 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Empties the log, which holds pages as they were before content was removed or sealed.
     private func scrubIfDue() {
-        let now = monotonic().nanoseconds
-        guard mustScrub, now - scrubbedAt >= Self.scrubInterval else { return }
+        let now = Self.now
+        guard let scrubDue, scrubDue <= now else { return }
         scrubbedAt = now
-        scrub()
+        self.scrubDue = scrub() ? nil : now + Self.scrubInterval
     }
 
-    private func scrub() {
+    /// Returns whether nothing is left in the log.
+    private func scrub() -> Bool {
         connection?.setBusyTimeout(Self.scrubPatience)
         defer { connection?.setBusyTimeout(busyTimeout) }
         do throws(StoreError) {
-            guard try connection?.truncateLog() == true else { return }
-            mustScrub = false
+            guard try connection?.truncateLog() == true else { return false }
+            // A burst of registrations leaves its pages in memory, which nobody needs at rest.
+            connection?.releaseMemory()
             shared.withLock { $0.statistics.scrubs += 1 }
+            return true
         } catch {
-            // The next second tries again; commits that need the disk will say so to whoever waits for them.
+            // Commits that need the disk will say so to whoever waits for them; this tries again.
             shared.withLock { $0.statistics.lastFailure = error }
+            return false
         }
     }
 
     private func end() {
-        scrub()
+        _ = scrub()
         transaction = nil
         connection = nil
         let waiters = shared.withLock { shared in

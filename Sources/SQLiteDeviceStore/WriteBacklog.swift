@@ -51,7 +51,7 @@ struct WriteBacklog<Ticket> {
     }
 
     /// The most that one transaction takes, so that nobody waits for long behind a crowd.
-    static var batchLimit: Int { 4096 }
+    static var batchLimit: Int { 1024 }
     /// The most marks, and the most seals, that are gathered. What comes on top is dropped: a mark costs a day of
     /// idleness's exactness, a seal is made again by the next push.
     private let gatheredLimit: Int

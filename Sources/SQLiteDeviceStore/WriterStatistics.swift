@@ -16,8 +16,8 @@ package struct WriterStatistics: Sendable, Equatable {
     package var scrubs = 0
     /// Writes that wait at this moment.
     package var waiting = 0
-    /// Why the last transaction failed as a whole; nil once one has been committed again. While it is set, the relay
-    /// cannot take registrations.
+    /// Why the last transaction failed, as a whole or in a write that nobody but the operator can help; nil once one
+    /// went through again. While it is set, the relay cannot take registrations.
     package var lastFailure: StoreError?
 
     package init() {}
@@ -28,7 +28,9 @@ package struct WriterStatistics: Sendable, Equatable {
         for result in outcome.results {
             switch result {
             case .success: writes += 1
-            case .failure: failedWrites += 1
+            case .failure(let error):
+                failedWrites += 1
+                if error.needsOperator { lastFailure = error }
             }
         }
     }

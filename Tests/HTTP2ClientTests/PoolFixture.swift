@@ -62,6 +62,11 @@ final class PoolFixture: Sendable {
         }
     }
 
+    /// Waits until the pool looks as wanted.
+    func waitUntil(_ isSo: @Sendable (HTTP2PoolSnapshot) -> Bool) async {
+        while !isSo(await pool.snapshot()) { try? await Task.sleep(for: .milliseconds(2)) }
+    }
+
     /// The statuses of so many requests sent at once; nil for those that failed.
     func sendAtOnce(_ count: Int, timeout: Duration = .seconds(20)) async -> [Int?] {
         await withTaskGroup(of: Int?.self) { group in

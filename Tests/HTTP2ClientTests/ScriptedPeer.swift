@@ -15,10 +15,13 @@ import Synchronization
         var shakesHands = true
         /// Whether it listens on `::1` instead of `127.0.0.1`.
         var isIPv6 = false
+        /// Whether connections are refused until ``ScriptedPeer/beginToListen()``.
+        var listensLater = false
     }
 
     let port: UInt16
     private let listener: Int32
+    private let refuser: Int32?
     private let context: TLSContext
     private let manner: Manner
     private let script: @Sendable (PeerConnection) throws -> Void
@@ -58,7 +61,16 @@ import Synchronization
         default: break
         }
         self.context = unsafe TLSContext(context)
-        (listener, port) = Self.listen(isIPv6: manner.isIPv6)
+        let (ours, refusing) = Self.takePort(isIPv6: manner.isIPv6)
+        listener = ours.socket
+        port = ours.port
+        refuser = refusing?.socket
+        if !manner.listensLater { beginToListen() }
+    }
+
+    /// Takes connections from now on, for a peer whose manner is to refuse them at first.
+    func beginToListen() {
+        guard Glibc.listen(listener, 128) == 0 else { fatalError("no port to listen on") }
         runThread { [self] in acceptAll() }
     }
 
@@ -77,6 +89,17 @@ import Synchronization
         // Threads that an accept started meanwhile.
         for thread in state.withLock({ $0.threads }).dropFirst(threads.count) { pthread_join(thread, nil) }
         close(listener)
+        if let refuser { close(refuser) }
+    }
+
+    /// A port, and for a peer on `::1` the same one on `127.0.0.1`, bound to refuse.
+    private static func takePort(isIPv6: Bool) -> (LoopbackPort, LoopbackPort?) {
+        while true {
+            guard let four = LoopbackPort(isIPv6: false) else { fatalError("no port left") }
+            guard isIPv6 else { return (four, nil) }
+            if let six = LoopbackPort(isIPv6: true, port: four.port) { return (six, four) }
+            close(four.socket)
+        }
     }
 
     private func acceptAll() {
@@ -106,6 +129,8 @@ import Synchronization
         }
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var one: Int32 = 1
+        unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         guard manner.shakesHands else {
             var byte: UInt8 = 0
             while unsafe recv(socket, &byte, 1, 0) > 0 {}
@@ -123,35 +148,6 @@ import Synchronization
         let box = unsafe Unmanaged.passRetained(ThreadBody(body))
         unsafe pthread_create(&thread, nil, runThreadBody, box.toOpaque())
         state.withLock { $0.threads.append(thread) }
-    }
-
-    private static func listen(isIPv6: Bool) -> (Int32, UInt16) {
-        let socket = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var port: UInt16 = 0
-        if isIPv6 {
-            var address = sockaddr_in6()
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_addr = in6addr_loopback
-            port = UInt16(bigEndian: bound(socket, &address).sin6_port)
-        } else {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            port = UInt16(bigEndian: bound(socket, &address).sin_port)
-        }
-        guard port > 0, Glibc.listen(socket, 128) == 0 else { fatalError("no port to listen on") }
-        return (socket, port)
-    }
-
-    private static func bound<Address>(_ socket: Int32, _ address: inout Address) -> Address {
-        var length = socklen_t(MemoryLayout<Address>.size)
-        unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                unsafe _ = bind(socket, raw, length)
-                unsafe _ = getsockname(socket, raw, &length)
-            }
-        }
-        return address
     }
 }
 

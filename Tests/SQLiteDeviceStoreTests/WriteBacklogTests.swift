@@ -7,7 +7,7 @@ import Testing
 
 /// Holds the value, so that an expectation may change it.
 private final class Subject {
-    private var backlog = WriteBacklog<Int>(waitingLimit: 5000, gatherFor: 100, gatheredLimit: 10)
+    private var backlog = WriteBacklog<Int>(waitingLimit: 1500, gatherFor: 100, gatheredLimit: 10)
 
     var waitingCount: Int { backlog.waitingCount }
     var gatheredDue: Int64? { backlog.gatheredDue }
@@ -38,11 +38,11 @@ struct WriteBacklogTests {
     }
 
     @Test func `a crowd is taken in batches, in order, and no larger crowd is let in`() {
-        for ticket in 0..<5000 { #expect(backlog.offer(.remove(hash), ticket) != .full) }
-        #expect(backlog.offer(.remove(hash), 5000) == .full)
-        #expect(backlog.take(now: 0).waiting.map(\.ticket) == Array(0..<4096))
-        #expect(backlog.waitingCount == 904)
-        #expect(backlog.take(now: 0).waiting.map(\.ticket) == Array(4096..<5000))
+        for ticket in 0..<1500 { #expect(backlog.offer(.remove(hash), ticket) != .full) }
+        #expect(backlog.offer(.remove(hash), 1500) == .full)
+        #expect(backlog.take(now: 0).waiting.map(\.ticket) == Array(0..<1024))
+        #expect(backlog.waitingCount == 476)
+        #expect(backlog.take(now: 0).waiting.map(\.ticket) == Array(1024..<1500))
     }
 
     @Test func `what is gathered waits for its time, and the first of it rings`() {
@@ -92,7 +92,7 @@ struct WriteBacklogTests {
     }
 
     @Test func `a closed backlog takes nothing, and gives the gathered with the last of the rest`() {
-        for ticket in 0..<4097 { _ = backlog.offer(.remove(hash), ticket) }
+        for ticket in 0..<1025 { _ = backlog.offer(.remove(hash), ticket) }
         _ = backlog.mark(hash, on: today, now: 0)
         backlog.close()
         #expect(backlog.offer(.remove(hash), 1) == .closed)

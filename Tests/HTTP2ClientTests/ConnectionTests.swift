@@ -1,0 +1,446 @@
+import Glibc
+import HTTP2Client
+import Synchronization
+import Testing
+
+/// What becomes of requests when a whole connection behaves in an unusual way.
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionTests {
+    private let authority = TestAuthority()
+
+    private func with(
+        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
+        script: @escaping @Sendable (PeerConnection) throws -> Void,
+        body: @Sendable (PoolFixture) async throws -> Void
+    ) async throws {
+        try await withPeer(authority.issue(), script: script) { peer in
+            try await PoolFixture.with(
+                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, configuration, body: body)
+        }
+    }
+
+    // MARK: Streams allowed
+
+    @Test func `one stream at first and a thousand later, and never one too many`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.maximumConnections = 1
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                for _ in 0..<5 {
+                    let stream = try peer.nextRequest()
+                    // Nothing else may come before the answer: the PING's answer is all there is to read.
+                    try peer.write(Frame(kind: .ping, payload: [UInt8](repeating: 7, count: 8)))
+                    let next = try peer.readFrame()
+                    #expect(next.kind == .ping || next.kind == .settings)
+                    if next.kind == .settings { #expect(try peer.readFrame().kind == .ping) }
+                    try peer.answer(stream)
+                }
+                try peer.settings([(3, 1000)])
+                while true { try peer.answer(peer.nextRequest()) }
+            }
+        ) { fixture in
+            let statuses = await fixture.sendAtOnce(500)
+            #expect(statuses.allSatisfy { $0 == 200 })
+            #expect(await fixture.pool.snapshot().streamLimit == 1000)
+        }
+    }
+
+    @Test func `a thousand requests over a limit of a hundred are all answered, whatever order the answers have`()
+        async throws
+    {
+        let most = Mutex(0)
+        var settings = HTTP2PoolConfiguration()
+        settings.maximumConnections = 1
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 100)])
+                var open: [UInt32] = []
+                var answered = 0
+                while answered < 1000 {
+                    open.append(try peer.nextRequest())
+                    let count = open.count
+                    most.withLock { $0 = max($0, count) }
+                    guard open.count == 100 || answered + open.count == 1000 else { continue }
+                    for stream in open.shuffled() { try peer.answer(stream) }
+                    answered += open.count
+                    open = []
+                }
+                peer.readToEnd()
+            }
+        ) { fixture in
+            let statuses = await fixture.sendAtOnce(1000)
+            #expect(statuses.count == 1000 && statuses.allSatisfy { $0 == 200 })
+            #expect(most.withLock { $0 } == 100)
+        }
+    }
+
+    @Test func `a peer that allows no stream keeps requests waiting no longer than their time`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 0)
+        settings.maximumConnections = 1
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 0)])
+                _ = try peer.nextRequest()
+                Issue.record("a request came although none is allowed")
+            }
+        ) { fixture in
+            #expect(
+                await fixture.send(timeout: .milliseconds(100)).map(\.status) == .failure(.notSent(.waitedTooLong)))
+        }
+    }
+
+    @Test func `a stream that stalls at a limit of one makes room on another connection`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.growAfter = .milliseconds(20)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                if peer.number == 1 { peer.readToEnd() }
+                while true { try peer.answer(peer.nextRequest()) }
+            }
+        ) { fixture in
+            async let stalled = fixture.send()
+            await fixture.waitUntil { $0.inFlight == 1 }
+            for _ in 0..<20 { #expect(await fixture.send().map(\.status) == .success(200)) }
+            await fixture.pool.close()
+            #expect(await stalled.map(\.status) == .failure(.unknownOutcome(.closing)))
+        }
+    }
+
+    @Test func `the waiting line has an end, and says so at once`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.maximumConnections = 1
+        settings.waitingLimit = 2
+        let mayAnswer = Mutex(false)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                let first = try peer.nextRequest()
+                while !mayAnswer.withLock({ $0 }) { usleep(1000) }
+                try peer.answer(first)
+                while true { try peer.answer(peer.nextRequest()) }
+            }
+        ) { fixture in
+            await withTaskGroup { group in
+                for count in 1...3 {
+                    group.addTask { #expect(await fixture.send().map(\.status) == .success(200)) }
+                    await fixture.waitUntil { $0.inFlight == 1 && $0.waiting == count - 1 }
+                }
+                #expect(await fixture.send().map(\.status) == .failure(.overloaded))
+                mayAnswer.withLock { $0 = true }
+            }
+        }
+    }
+
+    // MARK: Goodbyes
+
+    @Test func `a goodbye leaves the requests up to its last, and gives back those above it`() async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            guard peer.number == 1 else {
+                while true { try peer.answer(peer.nextRequest(), status: 202) }
+            }
+            var streams: [UInt32] = []
+            for _ in 0..<6 { streams.append(try peer.nextRequest()) }
+            try peer.goAway(last: streams[2], debug: "{\"reason\":\"Shutdown\"}\u{1}")
+            for stream in streams.prefix(3) { try peer.answer(stream) }
+            peer.readToEnd()
+        }) { fixture in
+            let outcomes = await withTaskGroup(of: Result<Int, HTTP2Failure>.self) { group in
+                for _ in 0..<6 { group.addTask { await fixture.send().map(\.status) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count { $0 == .success(200) } == 3)
+            #expect(outcomes.count { $0 == .failure(.notSent(.aboveGoAway)) } == 3)
+            #expect(await fixture.send().map(\.status) == .success(202))
+            let text = fixture.events.compactMap { event -> String? in
+                guard case .goAway(_, code: 0, let debug) = event else { return nil }
+                return debug
+            }
+            #expect(text == ["{\"reason\":\"Shutdown\"}?"])
+        }
+    }
+
+    @Test func `what a goodbye promised and never gave is an unknown outcome`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.drainTimeout = .milliseconds(50)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.goAway(last: peer.nextRequest())
+                peer.readToEnd()
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.drainExpired)))
+        }
+    }
+
+    @Test func `a goodbye in two steps answers what came between them`() async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            guard peer.number == 1 else {
+                while true { try peer.answer(peer.nextRequest(), status: 202) }
+            }
+            let stream = try peer.nextRequest()
+            try peer.goAway(last: 0x7FFF_FFFF)
+            try peer.goAway(last: stream)
+            try peer.answer(stream)
+            peer.readToEnd()
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            #expect(await fixture.send().map(\.status) == .success(202))
+        }
+    }
+
+    @Test func `a second goodbye that promises more than the first breaks the protocol`() async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            let stream = try peer.nextRequest()
+            try peer.goAway(last: stream)
+            try peer.goAway(last: stream + 2)
+            peer.readToEnd()
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.protocolViolation)))
+        }
+    }
+
+    @Test func `a goodbye every ten requests loses none of them`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.openingInterval = .milliseconds(1)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                for _ in 0..<9 { try peer.answer(peer.nextRequest()) }
+                let last = try peer.nextRequest()
+                try peer.goAway(last: last)
+                try peer.answer(last)
+                peer.readToEnd()
+            }
+        ) { fixture in
+            for _ in 0..<100 { #expect(await fixture.send().map(\.status) == .success(200)) }
+            #expect(await fixture.pool.snapshot().totals.opened == 10)
+        }
+    }
+
+    // MARK: Broken peers
+
+    @Test func `a connection that breaks leaves every outcome unknown, and the next request takes a new one`()
+        async throws
+    {
+        try await with(script: { peer in
+            try peer.begin()
+            guard peer.number == 2 else {
+                try peer.answer(peer.nextRequest())
+                for _ in 0..<5 { _ = try peer.nextRequest() }
+                peer.drop()
+                return
+            }
+            while true { try peer.answer(peer.nextRequest(), status: 202) }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            let outcomes = await withTaskGroup(of: Result<Int, HTTP2Failure>.self) { group in
+                for _ in 0..<5 { group.addTask { await fixture.send().map(\.status) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.allSatisfy { $0 == .failure(.unknownOutcome(.connectionLost)) })
+            #expect(await fixture.send().map(\.status) == .success(202))
+        }
+    }
+
+    @Test(arguments: ProtocolBreach.allCases)
+    func `frames that break the protocol end the connection`(breach: ProtocolBreach) async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            _ = try peer.nextRequest()
+            for frame in breach.frames { try peer.write(frame) }
+            peer.readToEnd()
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.protocolViolation)))
+        }
+    }
+
+    enum ProtocolBreach: CaseIterable {
+        case continuationFlood, pushPromise, brokenCompression, dataOnNoStream, settingsFlood
+
+        var frames: [Frame] {
+            let block = headerBlock([(":status", "200")])
+            let more = Frame(kind: .continuation, stream: 1, payload: headerBlock([("a", "b")]))
+            return switch self {
+            case .continuationFlood:
+                [Frame(kind: .headers, stream: 1, payload: block)] + [Frame](repeating: more, count: 20)
+            case .pushPromise:
+                [Frame(kind: .pushPromise, flags: Frame.endHeaders, stream: 1, payload: big(2) + block)]
+            case .brokenCompression:
+                [Frame(kind: .headers, flags: Frame.endHeaders, stream: 1, payload: [0xFF, 0xFF, 0xFF])]
+            case .dataOnNoStream: [Frame(kind: .data, stream: 0, payload: [1])]
+            case .settingsFlood: [Frame(kind: .settings, payload: [UInt8](repeating: 0, count: 6 * 64))]
+            }
+        }
+    }
+
+    @Test func `a peer that answers nothing any more is found out by the PING that goes with a request`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.atRiskPingAfter = .zero
+        settings.pingTimeout = .milliseconds(50)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.answer(peer.nextRequest())
+                peer.readToEnd()
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.connectionDead)))
+        }
+    }
+
+    @Test func `while a PING is unanswered further requests go elsewhere`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.atRiskPingAfter = .zero
+        settings.pingTimeout = .seconds(50)
+        settings.growAfter = .milliseconds(20)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.answer(peer.nextRequest(), status: 201)
+                if peer.number == 1 { peer.readToEnd() }
+                while true { try peer.answer(peer.nextRequest(), status: 202) }
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(201))
+            async let doubtful = fixture.send()
+            await fixture.waitUntil { $0.inFlight == 1 }
+            #expect(await fixture.send().map(\.status) == .success(201))
+            #expect(await fixture.send().map(\.status) == .success(202))
+            await fixture.pool.close()
+            #expect(await doubtful.map(\.status) == .failure(.unknownOutcome(.closing)))
+        }
+    }
+
+    @Test func `after two requests without an answer the next one takes another connection`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.timeoutCountsAfter = .milliseconds(10)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.answer(peer.nextRequest(), status: 200 + peer.number)
+                peer.readToEnd()
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(201))
+            for _ in 0..<2 {
+                #expect(
+                    await fixture.send(timeout: .milliseconds(50)).map(\.status)
+                        == .failure(.unknownOutcome(.timeout)))
+            }
+            #expect(fixture.events.contains { if case .retired(_, .unresponsive) = $0 { true } else { false } })
+            #expect(await fixture.send().map(\.status) == .success(202))
+        }
+    }
+
+    // MARK: Changing over
+
+    @Test func `a connection that its caller found bad is not used again`() async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            while true { try peer.answer(peer.nextRequest(), status: 200 + peer.number) }
+        }) { fixture in
+            let response = try await fixture.send().get()
+            #expect(response.status == 201)
+            await fixture.pool.retire(response.connection)
+            await fixture.pool.retire(response.connection)
+            #expect(await fixture.send().map(\.status) == .success(202))
+        }
+    }
+
+    @Test func `a connection that has carried enough is replaced, and nothing is lost`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.maximumStreamsEver = 100
+        settings.openingInterval = .milliseconds(1)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                while true { try peer.answer(peer.nextRequest()) }
+            }
+        ) { fixture in
+            for _ in 0..<20 {
+                #expect(await fixture.sendAtOnce(50).allSatisfy { $0 == 200 })
+            }
+            #expect(await fixture.pool.snapshot().totals.opened > 2)
+        }
+    }
+
+    @Test func `an idle connection is closed with a goodbye, and opened again when needed`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.idleTimeout = .milliseconds(30)
+        let goodbyes = Mutex(0)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.answer(peer.nextRequest(), status: 200 + peer.number)
+                _ = try peer.next(.goAway)
+                goodbyes.withLock { $0 += 1 }
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(201))
+            await fixture.waitUntil { $0.open <= 0 }
+            #expect(await fixture.send().map(\.status) == .success(202))
+            while goodbyes.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(2)) }
+        }
+    }
+
+    @Test func `a quiescing pool finishes what it has and takes no more`() async throws {
+        let mayAnswer = Mutex(false)
+        try await with(script: { peer in
+            try peer.begin()
+            let streams = [try peer.nextRequest(), try peer.nextRequest()]
+            while !mayAnswer.withLock({ $0 }) { usleep(1000) }
+            for stream in streams { try peer.answer(stream) }
+            peer.readToEnd()
+        }) { fixture in
+            async let first = fixture.send()
+            async let second = fixture.send()
+            await fixture.waitUntil { $0.inFlight == 2 }
+            async let quiesced: Void = fixture.pool.quiesce()
+            await fixture.waitUntil { $0.isQuiescing }
+            #expect(await fixture.send().map(\.status) == .failure(.notSent(.closing)))
+            mayAnswer.withLock { $0 = true }
+            await quiesced
+            #expect(await first.map(\.status) == .success(200))
+            #expect(await second.map(\.status) == .success(200))
+        }
+    }
+
+    @Test func `a pool that is closed answers everybody`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.maximumConnections = 1
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                peer.readToEnd()
+            }
+        ) { fixture in
+            async let first = fixture.send()
+            await fixture.waitUntil { $0.inFlight >= 1 }
+            async let second = fixture.send()
+            await fixture.waitUntil { $0.waiting >= 1 }
+            await fixture.pool.close()
+            #expect(await first.map(\.status) == .failure(.unknownOutcome(.closing)))
+            #expect(await second.map(\.status) == .failure(.notSent(.closing)))
+        }
+    }
+}

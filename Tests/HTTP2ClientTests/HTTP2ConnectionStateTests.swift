@@ -1,0 +1,177 @@
+import Testing
+
+@testable import HTTP2Client
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTP2ConnectionStateTests {
+    private let start = Moment(nanoseconds: 1_000_000_000)
+
+    private func open(
+        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(), settings: UInt32? = 100
+    ) -> HTTP2ConnectionState {
+        var state = HTTP2ConnectionState(configuration, now: start)
+        state.resolved(now: start)
+        state.connected(now: start)
+        state.opened(now: start, lot: 0)
+        if let settings { state.settings(streamLimit: settings) }
+        return state
+    }
+
+    private func configuration(_ change: (inout HTTP2PoolConfiguration) -> Void) -> HTTP2PoolConfiguration {
+        var configuration = HTTP2PoolConfiguration()
+        change(&configuration)
+        return configuration
+    }
+
+    @Test func `each step of connecting has its own time`() {
+        var state = HTTP2ConnectionState(HTTP2PoolConfiguration(), now: start)
+        #expect(state.due(now: start + .milliseconds(4999)) == nil)
+        #expect(state.due(now: start + .seconds(5)) == .giveUp(.nameTimeout))
+        state.resolved(now: start + .seconds(4))
+        #expect(state.due(now: start + .seconds(13)) == nil)
+        #expect(state.due(now: start + .seconds(14)) == .giveUp(.connectTimeout))
+        state.connected(now: start + .seconds(13))
+        #expect(state.nextDeadline == start + .seconds(23))
+        #expect(state.due(now: start + .seconds(23)) == .giveUp(.tlsTimeout))
+        state.opened(now: start + .seconds(20), lot: 0)
+        #expect(state.due(now: start + .seconds(29)) == nil)
+        #expect(state.due(now: start + .seconds(30)) == .end(.dead))
+        #expect(state.fault(.dead) == .settingsTimeout)
+    }
+
+    @Test func `before the first SETTINGS the configured number of streams counts`() {
+        var state = open(configuration { $0.initialStreamLimit = 1 }, settings: nil)
+        #expect(state.room == 1)
+        #expect(state.sent(now: start) == false)
+        #expect(state.room == 0)
+        state.settings(streamLimit: 1000)
+        #expect(state.room == 999)
+    }
+
+    @Test(arguments: [(UInt32(1), 1), (1000, 500), (4_294_967_295, 500), (0, 0)])
+    func `the peer's limit counts within our own bound`(limit: UInt32, room: Int) {
+        let state = open(configuration { $0.maximumStreamsPerConnection = 500 }, settings: limit)
+        #expect(state.room == room)
+    }
+
+    @Test func `a limit lowered below what is open leaves no room until enough has closed`() {
+        var state = open()
+        for _ in 0..<3 { _ = state.sent(now: start) }
+        state.settings(streamLimit: 2)
+        #expect(state.room == 0)
+        state.streamClosed(answered: true, now: start)
+        #expect(state.room == 0)
+        state.streamClosed(answered: true, now: start)
+        #expect(state.room == 1)
+    }
+
+    @Test func `a request after a silence takes a PING with it, and no other follows before a sign of life`() {
+        var state = open()
+        #expect(state.sent(now: start + .milliseconds(9999)) == false)
+        let later = start + .seconds(10)
+        #expect(state.sent(now: later) == true)
+        state.pinged(now: later)
+        #expect(state.room == 0)
+        #expect(state.due(now: later + .milliseconds(1999)) == nil)
+        #expect(state.nextDeadline == later + .seconds(2))
+        var dead = state
+        #expect(dead.due(now: later + .seconds(2)) == .end(.dead))
+        state.read(now: later + .seconds(1))
+        #expect(state.room == 98)
+        #expect(state.due(now: later + .seconds(2)) == nil)
+    }
+
+    @Test func `two time-outs without an answer between them end the use of a connection`() {
+        var state = open()
+        for _ in 0..<4 { _ = state.sent(now: start) }
+        #expect(state.timedOut(after: .seconds(15)) == false)
+        state.streamClosed(answered: true, now: start)
+        #expect(state.timedOut(after: .seconds(15)) == false)
+        #expect(state.timedOut(after: .seconds(15)) == true)
+    }
+
+    @Test func `time-outs that came too soon to mean anything are not counted`() {
+        var state = open()
+        for _ in 0..<9 { #expect(state.timedOut(after: .milliseconds(999)) == false) }
+    }
+
+    @Test func `after a goodbye nothing more goes out, and the rest has its time`() {
+        var state = open()
+        _ = state.sent(now: start)
+        state.goAway(lastStream: 2_147_483_647, now: start)
+        state.goAway(lastStream: 1, now: start + .seconds(5))
+        #expect(state.goAwayLastStream == 1)
+        #expect(state.phase == .draining(.goAway))
+        #expect(state.room == 0)
+        #expect(state.nextDeadline == start + .seconds(10))
+        #expect(state.due(now: start + .milliseconds(9999)) == nil)
+        #expect(state.due(now: start + .seconds(10)) == .end(.drainExpired))
+        state.streamClosed(answered: true, now: start)
+        #expect(state.due(now: start) == nil)
+        #expect(state.due(now: start + .seconds(10)) == .end(.finished))
+    }
+
+    @Test func `an idle connection goes, one in use stays`() {
+        var state = open(configuration { $0.idleTimeout = .seconds(90) })
+        _ = state.sent(now: start)
+        #expect(state.due(now: start + .seconds(90)) == nil)
+        state.streamClosed(answered: true, now: start + .seconds(100))
+        #expect(state.nextDeadline == start + .seconds(190))
+        #expect(state.due(now: start + .seconds(190)) == .retire(.idle))
+        state.keepThoughIdle(now: start + .seconds(190))
+        #expect(state.due(now: start + .seconds(190)) == nil)
+    }
+
+    @Test func `an idle connection is pinged at its interval`() {
+        var state = open(configuration { $0.idlePingAfter = .seconds(3600) })
+        #expect(state.nextDeadline == start + .seconds(3600))
+        let first = start + .seconds(3600)
+        #expect(state.due(now: first) == .ping)
+        state.pinged(now: first)
+        state.read(now: first)
+        #expect(state.due(now: first) == nil)
+        #expect(state.nextDeadline == first + .seconds(3600))
+    }
+
+    @Test func `an old connection asks for another one once, and goes on meanwhile`() {
+        var state = open()
+        let old = start + .seconds(24 * 60 * 60)
+        #expect(state.due(now: old + Int64(-1)) == nil)
+        #expect(state.due(now: old) == .askForReplacement)
+        #expect(state.due(now: old) == nil)
+        #expect(state.wantsReplacement)
+        #expect(state.room == 100)
+        #expect(state.nextDeadline > old)
+    }
+
+    @Test func `a connection asks for another one when it has carried enough streams`() {
+        var state = open(configuration { $0.maximumStreamsEver = 2 })
+        _ = state.sent(now: start)
+        #expect(!state.isSpent)
+        _ = state.sent(now: start)
+        #expect(state.isSpent)
+        #expect(state.due(now: start) == .askForReplacement)
+        #expect(!state.isSpent)
+    }
+
+    @Test(arguments: [
+        (HTTP2ConnectionEnd.lost, Unreachable?.some(.droppedBeforeAnswer)), (.dead, .settingsTimeout),
+        (.protocolViolation, .notHTTP2), (.drainExpired, .droppedBeforeAnswer), (.closing, nil),
+    ])
+    func `an end before any SETTINGS says why the peer is of no use`(end: HTTP2ConnectionEnd, fault: Unreachable?) {
+        #expect(open(settings: nil).fault(end) == fault)
+    }
+
+    @Test func `an end after an answer or by our own wish is no fault of the peer`() {
+        var answered = open()
+        _ = answered.sent(now: start)
+        answered.streamClosed(answered: true, now: start)
+        #expect(answered.fault(.lost) == nil)
+        var retired = open()
+        retired.retire(.idle, now: start)
+        #expect(retired.fault(.finished) == nil)
+        var gone = open()
+        gone.goAway(lastStream: 0, now: start)
+        #expect(gone.fault(.finished) == .droppedBeforeAnswer)
+    }
+}
