@@ -23,7 +23,8 @@ struct MetricsDocumentTests {
     }
 
     private var rows: [[String]] {
-        text.split(separator: "\n").filter { $0.hasPrefix("| `gryt_push_") || $0.hasPrefix("| `process_") }.map { line in
+        text.split(separator: "\n").filter { $0.hasPrefix("| `gryt_push_") || $0.hasPrefix("| `process_") }.map {
+            line in
             line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map {
                 $0.split(separator: " ").joined(separator: " ")
             }

@@ -109,12 +109,13 @@ struct MetricsPageTests {
         #expect(lines[#"gryt_push_access_token_requests_total{result="clock"}"#] == "1")
     }
 
-    @Test(arguments: [
-        (PushVerdict.accepted, "accepted"), (.gone, "gone"), (.phoneThrottled(retryAfter: .zero), "throttled"),
-        (.upstreamFailed(.timeout, retryAfter: nil), "failed"), (.overloaded, "overloaded"),
-        (.unknownCapability, nil), (.storeFailed, nil), (.addressLimited(retryAfter: .zero), nil),
-        (.capabilityLimited(retryAfter: .zero), nil), (.platformUnavailable(.ios), nil),
-    ] as [(PushVerdict, String?)])
+    @Test(
+        arguments: [
+            (PushVerdict.accepted, "accepted"), (.gone, "gone"), (.phoneThrottled(retryAfter: .zero), "throttled"),
+            (.upstreamFailed(.timeout, retryAfter: nil), "failed"), (.overloaded, "overloaded"),
+            (.unknownCapability, nil), (.storeFailed, nil), (.addressLimited(retryAfter: .zero), nil),
+            (.capabilityLimited(retryAfter: .zero), nil), (.platformUnavailable(.ios), nil),
+        ] as [(PushVerdict, String?)])
     func `a push has an outcome where a push service was to be asked`(verdict: PushVerdict, expected: String?) {
         #expect(PushOutcome(verdict)?.rawValue == expected)
     }
