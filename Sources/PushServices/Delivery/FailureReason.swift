@@ -44,8 +44,8 @@ package enum FailureReason: String, MetricLabelValue {
         self =
             switch cause {
             case .nameNotResolved, .nameTimeout: .name
-            case .connectFailed, .connectTimeout, .droppedBeforeAnswer: .connect
-            case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout: .tls
+            case .connectFailed, .connectTimeout, .noAnswer: .connect
+            case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout, .goodbyeWithError: .tls
             case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost: .certificate
             case .backingOff(let cause): FailureReason(cause)
             }
