@@ -60,6 +60,8 @@ extension Daemon {
         if connection.phase != .condemned {
             if exchange.mustLinger || !isSound { linger.take(connection.descriptor) }
             connection.enter(.waiting, now: now)
+            // An answer that was on its way when the drain began promised to keep the connection.
+            if isDraining { connection.endReading() }
         }
         exchange.end()
         settled()
