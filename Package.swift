@@ -90,6 +90,6 @@ let package = Package(
                 "gryt-push", "RelayAPI", "Relay", "PushServices", "HTTP2Client", "SQLiteDeviceStore", "DeviceStore",
                 "PushModel", "Telemetry", "EventLoops",
             ]),
-        tests("ProgramTests", ["gryt-push", "PushSimulator", "Cryptography", "EventLoops"]),
+        tests("ProgramTests", ["gryt-push", "Telemetry", "PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )

@@ -45,7 +45,8 @@ package enum FailureReason: String, MetricLabelValue {
             switch cause {
             case .nameNotResolved, .nameTimeout: .name
             case .connectFailed, .connectTimeout, .noAnswer: .connect
-            case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout, .goodbyeWithError: .tls
+            case .goodbyeWithError: .streamRefused
+            case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout: .tls
             case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost: .certificate
             case .backingOff(let cause): FailureReason(cause)
             }
