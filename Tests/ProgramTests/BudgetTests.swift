@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// A sender is answered within its budget, and what is under way by then is followed to its end.
-@Suite(.stage(["PUSH_BUDGET_MS": "1000", "WORKERS": "1"]), .timeLimit(.minutes(1)))
+@Suite(.stage(["PUSH_BUDGET_MS": "1000", "WORKERS": "1"]), .timeLimit(.minutes(3)))
 struct BudgetTests {
     @Test(arguments: PhonePlatform.allCases)
     func `a push that a push service never answers is told as a timeout, and the phone is kept`(
@@ -75,7 +75,7 @@ struct BudgetTests {
 }
 
 /// The same where a push service as a whole is slow or not there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct OutageTests {
     @Test(arguments: PhonePlatform.allCases)
     func `a first push that is stuck, on a connection that bears only one, holds up no other`(

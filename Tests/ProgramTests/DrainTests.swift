@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// How the program ends while it has work.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct DrainTests {
     /// Sends pushes to phones whose push service takes its time, and gives the answers once the relay has been told to
     /// stop in the meantime, and its end.
@@ -93,8 +93,8 @@ struct DrainTests {
             #expect(answers == ["502 upstream_failed timeout"])
             let began = ContinuousClock.now
             #expect(await relay.end().status == 0)
-            // Five seconds; four times as many if the loops settled one after the other.
-            #expect(ContinuousClock.now - began < .seconds(15))
+            // Five seconds; where the loops settle one after the other, it takes until the pushes give up after fifteen.
+            #expect(ContinuousClock.now - began < .seconds(10))
         }
     }
 

@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// Senders that do not wait for their answer.
-@Suite(.stage(["WORKERS": "1"]), .timeLimit(.minutes(1)))
+@Suite(.stage(["WORKERS": "1"]), .timeLimit(.minutes(3)))
 struct HangUpTests {
     @Test(arguments: [false, true], PhonePlatform.allCases)
     func `who hangs up while its push is under way has pushed once`(

@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// nghttp2's own server in Apple's and Google's place: a peer that nobody here wrote.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct NghttpdTests {
     @Test func `a peer that nobody here wrote gets pushes, and its page for what it has not is no death`()
         async throws

@@ -4,7 +4,7 @@ import PushSimulator
 import Testing
 
 /// What keeps the program from starting, and how it says so.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct StartTests {
     static let secret = "s3cretValue"
 
