@@ -49,13 +49,13 @@ let package = Package(
         room("Cryptography", ["COpenSSL"]),
         room("EventLoops", ["CLibevent", "CSystem"]),
         room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
-        room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
+        room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),
         room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
-        room("RelayAPI", ["Relay", "PushModel", "Limits", "HTTPServer", "Telemetry"]),
+        room("RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"]),
         room("PushSimulator", ["Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
 
         program(
@@ -79,9 +79,17 @@ let package = Package(
             "PushServicesTests",
             ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
-        tests("RelayAPITests", ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits"]),
+        tests(
+            "RelayAPITests",
+            ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
+        tests(
+            "OperatorTests",
+            [
+                "gryt-push", "RelayAPI", "Relay", "PushServices", "HTTP2Client", "SQLiteDeviceStore", "DeviceStore",
+                "PushModel", "Telemetry", "EventLoops",
+            ]),
         tests("ProgramTests", ["gryt-push", "PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )

@@ -22,9 +22,12 @@ package struct LabelledCounters<Label: MetricLabelValue>: Sendable {
     /// The counter of a value.
     package subscript(label: Label) -> Counter { counters[label.ordinal] }
 
+    /// What is counted so far, in the order of the label's cases.
+    package var values: [Int] { counters.map(\.value) }
+
     /// What is counted so far, for ``MetricsText``.
     package var samples: [MetricSample] {
-        Label.allCases.map { MetricSample([$0.rawValue], self[$0].value) }
+        zip(Label.allCases, values).map { MetricSample([$0.rawValue], $1) }
     }
 }
 
@@ -37,51 +40,13 @@ package struct DoublyLabelledCounters<First: MetricLabelValue, Second: MetricLab
     /// The counter of a pair.
     package subscript(first: First, second: Second) -> Counter { rows[first.ordinal][second] }
 
+    /// What is counted so far, in the order of the labels' cases.
+    package var values: [[Int]] { rows.map(\.values) }
+
     /// What is counted so far, for ``MetricsText``.
     package var samples: [MetricSample] {
-        First.allCases.flatMap { first in
-            Second.allCases.map { MetricSample([first.rawValue, $0.rawValue], self[first, $0].value) }
+        zip(First.allCases, rows).flatMap { first, row in
+            zip(Second.allCases, row.values).map { MetricSample([first.rawValue, $0.rawValue], $1) }
         }
-    }
-}
-
-/// How long things took, counted in fixed buckets. Any thread may add without waiting for another.
-package final class Histogram: Sendable {
-    /// The upper bounds that suit a push: from a quarter of a millisecond to the longest budget.
-    package static let pushBounds: [Duration] = [
-        .microseconds(250), .microseconds(500), .milliseconds(1), .microseconds(2500), .milliseconds(5),
-        .milliseconds(10), .milliseconds(25), .milliseconds(50), .milliseconds(100), .milliseconds(250),
-        .milliseconds(500), .seconds(1), .milliseconds(2500), .seconds(5), .seconds(10), .seconds(60),
-    ]
-
-    /// Upper bounds, each inside its bucket, rising.
-    package let bounds: [Duration]
-    private let counts: [Counter]
-    private let nanoseconds = Counter()
-
-    /// Makes a histogram of `bounds` and a last bucket for what exceeds them all.
-    package init(bounds: [Duration] = Histogram.pushBounds) {
-        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds that do not rise")
-        self.bounds = bounds
-        counts = (0...bounds.count).map { _ in Counter() }
-    }
-
-    /// Counts one duration; less than nothing counts as nothing.
-    package func add(_ duration: Duration) {
-        let duration = max(duration, .zero)
-        counts[bounds.firstIndex { duration <= $0 } ?? bounds.count].add()
-        let parts = duration.components
-        nanoseconds.add(Int(clamping: parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000))
-    }
-
-    /// What is counted so far. Buckets are read one after the other, and the count is their sum, so that it agrees with
-    /// them whatever is added meanwhile.
-    package var snapshot: (cumulative: [Int], sum: Duration) {
-        var sum = 0
-        let cumulative = counts.map { counter in
-            sum += counter.value
-            return sum
-        }
-        return (cumulative, .nanoseconds(nanoseconds.value))
     }
 }

@@ -1,17 +1,30 @@
 /// A number of a metric, with the values of its labels in the order of ``Metric/labels``.
 package struct MetricSample: Sendable, Equatable {
-    /// One for each of the metric's labels.
-    package var labelValues: [String]
-    /// What is counted.
-    package var value: Int
-
-    package init(_ labelValues: [String], _ value: Int) {
-        self.labelValues = labelValues
-        self.value = value
+    /// What stands behind the labels.
+    package enum Value: Sendable, Equatable {
+        /// A whole number.
+        case number(Int)
+        /// Nanoseconds, written as seconds, exactly.
+        case nanoseconds(Int64)
     }
 
-    /// The number of a metric without labels.
-    package init(_ value: Int) { self.init([], value) }
+    /// One for each of the metric's labels.
+    package var labelValues: [String]
+    /// What is counted or measured.
+    package var value: Value
+
+    package init(_ labelValues: [String] = [], _ value: Int) {
+        self.labelValues = labelValues
+        self.value = .number(value)
+    }
+
+    package init(_ labelValues: [String] = [], nanoseconds: Int64) {
+        self.labelValues = labelValues
+        value = .nanoseconds(nanoseconds)
+    }
+
+    /// 1 for what is so.
+    package init(_ labelValues: [String] = [], _ isSo: Bool) { self.init(labelValues, isSo ? 1 : 0) }
 }
 
 /// Writes metrics in Prometheus' text format 0.0.4.
@@ -29,22 +42,30 @@ package struct MetricsText: Sendable {
         precondition(metric.form != .histogram, "a histogram has buckets")
         appendHead(metric)
         for sample in samples {
-            appendLine(metric.rawValue, pairs(metric, sample.labelValues), String(sample.value))
+            let value =
+                switch sample.value {
+                case .number(let number): String(number)
+                case .nanoseconds(let nanoseconds): seconds(nanoseconds)
+                }
+            appendLine(metric.rawValue, labelText(metric, sample.labelValues), value)
         }
     }
 
     /// Adds a histogram, for each set of values of its labels.
-    package mutating func append(_ metric: Metric, _ histograms: [(labelValues: [String], histogram: Histogram)]) {
+    package mutating func append(_ metric: Metric, _ histograms: [(labelValues: [String], reading: HistogramReading)]) {
         precondition(metric.form == .histogram, "only a histogram has buckets")
         appendHead(metric)
-        for (labelValues, histogram) in histograms {
-            let labels = pairs(metric, labelValues)
-            let (cumulative, sum) = histogram.snapshot
-            for (bound, count) in zip(histogram.bounds.map(seconds) + ["+Inf"], cumulative) {
-                appendLine(metric.rawValue + "_bucket", labels + [("le", bound)], String(count))
+        for (labelValues, reading) in histograms {
+            let labels = labelText(metric, labelValues)
+            let separator = labels.isEmpty ? "" : ","
+            var cumulative = 0
+            for (index, count) in reading.counts.enumerated() {
+                cumulative += count
+                let bound = index < reading.bounds.count ? number(reading.bounds[index], reading.unit) : "+Inf"
+                text += "\(metric.rawValue)_bucket{\(labels)\(separator)le=\"\(bound)\"} \(cumulative)\n"
             }
-            appendLine(metric.rawValue + "_sum", labels, seconds(sum))
-            appendLine(metric.rawValue + "_count", labels, String(cumulative.last ?? 0))
+            appendLine(metric.rawValue + "_sum", labels, number(reading.sum, reading.unit))
+            appendLine(metric.rawValue + "_count", labels, String(cumulative))
         }
     }
 
@@ -53,21 +74,22 @@ package struct MetricsText: Sendable {
         text += "# TYPE \(metric.rawValue) \(metric.form.rawValue)\n"
     }
 
-    private mutating func appendLine(_ name: String, _ labels: [(String, String)], _ value: String) {
-        text += name
-        if !labels.isEmpty {
-            text += "{" + labels.map { "\($0)=\"\(escaped($1, quotes: true))\"" }.joined(separator: ",") + "}"
-        }
-        text += " \(value)\n"
+    private mutating func appendLine(_ name: String, _ labels: String, _ value: String) {
+        text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
     }
 
-    private func pairs(_ metric: Metric, _ values: [String]) -> [(String, String)] {
+    private func labelText(_ metric: Metric, _ values: [String]) -> String {
         precondition(metric.labels.count == values.count, "as many values as labels")
-        return zip(metric.labels.map(\.rawValue), values).map { ($0, $1) }
+        return zip(metric.labels, values).map { "\($0.rawValue)=\"\(escaped($1, quotes: true))\"" }
+            .joined(separator: ",")
     }
 
     /// The format escapes backslash and line feed everywhere, and the quote inside values of labels.
     private func escaped(_ text: String, quotes: Bool) -> String {
+        let needsNone = text.utf8.allSatisfy { byte in
+            byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\n") && !(quotes && byte == UInt8(ascii: "\""))
+        }
+        guard !needsNone else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -80,14 +102,21 @@ package struct MetricsText: Sendable {
         return String(result)
     }
 
+    private func number(_ number: Int64, _ unit: HistogramReading.Unit) -> String {
+        switch unit {
+        case .nanoseconds: seconds(number)
+        case .number: String(number)
+        }
+    }
+
     /// Seconds as a decimal number, exact to the nanosecond.
-    private func seconds(_ duration: Duration) -> String {
-        let parts = duration.components
-        let nanoseconds = parts.attoseconds / 1_000_000_000
-        guard nanoseconds != 0 else { return String(parts.seconds) }
-        var digits = String(nanoseconds)
+    private func seconds(_ nanoseconds: Int64) -> String {
+        let (whole, part) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let sign = nanoseconds < 0 ? "-" : ""
+        guard part != 0 else { return "\(sign)\(whole)" }
+        var digits = String(part)
         digits = String(repeating: "0", count: 9 - digits.count) + digits
         while digits.hasSuffix("0") { digits.removeLast() }
-        return "\(parts.seconds).\(digits)"
+        return "\(sign)\(whole).\(digits)"
     }
 }

@@ -7,33 +7,18 @@ final class Nghttpd {
 
     /// Starts it and waits until it takes connections.
     init(_ identity: TestAuthority.Identity, directory: String) {
-        // It cannot tell which port the kernel chose, so one is taken and given back just before.
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                unsafe _ = bind(socket, raw, length)
-                unsafe _ = getsockname(socket, raw, &length)
+        // It cannot tell which port the kernel chose, so one is taken and given back just before; should somebody
+        // else get it in between, it ends at once and another one is tried.
+        while true {
+            guard let taken = LoopbackPort(isIPv6: false) else { fatalError("no port left") }
+            close(taken.socket)
+            let process = Self.start(on: taken.port, identity, directory: directory)
+            if Self.takesConnections(process, on: taken.port) {
+                self.process = process
+                port = taken.port
+                return
             }
         }
-        close(socket)
-        port = UInt16(bigEndian: address.sin_port)
-
-        let words = [
-            "nghttpd", "-a", "127.0.0.1", "-d", directory, String(port), identity.keyFile, identity.certificateFile,
-        ]
-        var arguments = unsafe words.map { unsafe strdup($0) }
-        unsafe arguments.append(nil)
-        var process = pid_t()
-        guard unsafe posix_spawnp(&process, "nghttpd", nil, nil, arguments, environ) == 0 else {
-            fatalError("nghttpd is not installed")
-        }
-        self.process = process
-        unsafe arguments.forEach { unsafe free($0) }
-        waitUntilItListens(address)
     }
 
     deinit {
@@ -41,19 +26,35 @@ final class Nghttpd {
         _ = waitpid(process, nil, 0)
     }
 
-    private func waitUntilItListens(_ address: sockaddr_in) {
-        var address = address
-        while true {
+    private static func start(on port: UInt16, _ identity: TestAuthority.Identity, directory: String) -> pid_t {
+        let words = [
+            "nghttpd", "-a", "127.0.0.1", "-d", directory, String(port), identity.keyFile, identity.certificateFile,
+        ]
+        var arguments = unsafe words.map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        defer { unsafe arguments.forEach { unsafe free($0) } }
+        var process = pid_t()
+        guard unsafe posix_spawnp(&process, "nghttpd", nil, nil, arguments, environ) == 0 else {
+            fatalError("nghttpd is not installed")
+        }
+        return process
+    }
+
+    /// Waits until it takes connections; false when it has ended instead.
+    private static func takesConnections(_ process: pid_t, on port: UInt16) -> Bool {
+        var address = LoopbackPort.address(port: port)
+        while waitpid(process, nil, WNOHANG) == 0 {
             let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(socket) }
             let code = unsafe withUnsafePointer(to: &address) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
                     unsafe connect(socket, raw, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
-            close(socket)
-            if code == 0 { return }
-            guard waitpid(process, nil, WNOHANG) == 0 else { fatalError("nghttpd did not start") }
+            // A connection might also be taken by whoever has got the port instead.
             usleep(5000)
+            if code == 0 { return waitpid(process, nil, WNOHANG) == 0 }
         }
+        return false
     }
 }

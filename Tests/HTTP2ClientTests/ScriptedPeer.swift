@@ -21,6 +21,7 @@ import Synchronization
 
     let port: UInt16
     private let listener: Int32
+    private let refuser: Int32?
     private let context: TLSContext
     private let manner: Manner
     private let script: @Sendable (PeerConnection) throws -> Void
@@ -60,7 +61,10 @@ import Synchronization
         default: break
         }
         self.context = unsafe TLSContext(context)
-        (listener, port) = Self.takePort(isIPv6: manner.isIPv6)
+        let (ours, refusing) = Self.takePort(isIPv6: manner.isIPv6)
+        listener = ours.socket
+        port = ours.port
+        refuser = refusing?.socket
         if !manner.listensLater { beginToListen() }
     }
 
@@ -85,6 +89,17 @@ import Synchronization
         // Threads that an accept started meanwhile.
         for thread in state.withLock({ $0.threads }).dropFirst(threads.count) { pthread_join(thread, nil) }
         close(listener)
+        if let refuser { close(refuser) }
+    }
+
+    /// A port, and for a peer on `::1` the same one on `127.0.0.1`, bound to refuse.
+    private static func takePort(isIPv6: Bool) -> (LoopbackPort, LoopbackPort?) {
+        while true {
+            guard let four = LoopbackPort(isIPv6: false) else { fatalError("no port left") }
+            guard isIPv6 else { return (four, nil) }
+            if let six = LoopbackPort(isIPv6: true, port: four.port) { return (six, four) }
+            close(four.socket)
+        }
     }
 
     private func acceptAll() {
@@ -133,35 +148,6 @@ import Synchronization
         let box = unsafe Unmanaged.passRetained(ThreadBody(body))
         unsafe pthread_create(&thread, nil, runThreadBody, box.toOpaque())
         state.withLock { $0.threads.append(thread) }
-    }
-
-    private static func takePort(isIPv6: Bool) -> (Int32, UInt16) {
-        let socket = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var port: UInt16 = 0
-        if isIPv6 {
-            var address = sockaddr_in6()
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_addr = in6addr_loopback
-            port = UInt16(bigEndian: bound(socket, &address).sin6_port)
-        } else {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            port = UInt16(bigEndian: bound(socket, &address).sin_port)
-        }
-        guard port > 0 else { fatalError("no port to listen on") }
-        return (socket, port)
-    }
-
-    private static func bound<Address>(_ socket: Int32, _ address: inout Address) -> Address {
-        var length = socklen_t(MemoryLayout<Address>.size)
-        unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                unsafe _ = bind(socket, raw, length)
-                unsafe _ = getsockname(socket, raw, &length)
-            }
-        }
-        return address
     }
 }
 

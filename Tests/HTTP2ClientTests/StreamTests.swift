@@ -1,4 +1,5 @@
 import HTTP2Client
+import Synchronization
 import Testing
 
 /// What becomes of single requests on a connection that stands.
@@ -155,42 +156,57 @@ struct StreamTests {
     }
 
     @Test func `one request that is never answered times out alone`() async throws {
-        try await with(first: { _, _ in }) { fixture in
+        let isStalled = Mutex(false)
+        try await with(first: { peer, stream in
+            try peer.answer(stream)
+            _ = try peer.nextRequest()
+            isStalled.withLock { $0 = true }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
             async let stalled = fixture.send(timeout: .milliseconds(500))
-            await fixture.waitUntil { $0.inFlight == 1 }
-            var answered = 0
-            for _ in 0..<50 where await fixture.send().map(\.status) == .success(200) { answered += 1 }
-            #expect(answered == 50)
+            while !isStalled.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            for _ in 0..<50 { #expect(await fixture.send().map(\.status) == .success(200)) }
             #expect(await stalled.map(\.status) == .failure(.unknownOutcome(.timeout)))
             #expect(await fixture.pool.snapshot().totals.opened == 1)
         }
     }
 
     @Test func `a timed-out request is reset, and only then is its place free`() async throws {
+        let isStalled = Mutex(false)
         var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
         settings.maximumConnections = 1
         try await with(
             settings,
             script: { peer in
                 try peer.begin([(3, 1)])
+                try peer.answer(peer.nextRequest())
                 let stalled = try peer.nextRequest()
+                isStalled.withLock { $0 = true }
                 let reset = try peer.next(.resetStream)
                 #expect(reset.stream == stalled)
                 #expect(reset.payload == big(8))
                 while true { try peer.answer(peer.nextRequest()) }
             }
         ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
             async let stalled = fixture.send(timeout: .milliseconds(200))
-            await fixture.waitUntil { $0.inFlight == 1 }
-            let waiting = await fixture.send()
-            #expect(waiting.map(\.status) == .success(200))
+            while !isStalled.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(await fixture.send().map(\.status) == .success(200))
             #expect(await stalled.map(\.status) == .failure(.unknownOutcome(.timeout)))
         }
     }
 
     @Test func `the status counts when the time is over before the body is whole`() async throws {
-        try await with(first: { try $0.answer($1, status: 503, body: "{", ends: false) }) { fixture in
-            let response = try await fixture.send(timeout: .milliseconds(200)).get()
+        let isAnswered = Mutex(false)
+        try await with(first: { peer, stream in
+            try peer.answer(stream)
+            try peer.answer(peer.nextRequest(), status: 503, body: "{", ends: false)
+            isAnswered.withLock { $0 = true }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            // Long enough that the part of an answer is there by then, on a machine however slow.
+            let response = try await fixture.send(timeout: .seconds(2)).get()
+            #expect(isAnswered.withLock { $0 })
             #expect(response.status == 503)
             #expect(response.bodyWasCut)
         }
@@ -222,9 +238,10 @@ struct StreamTests {
     @Test func `a body that the peer gives no window for is an unknown outcome`() async throws {
         try await with(script: { peer in
             try peer.begin([(4, 0)])
+            try peer.answer(peer.nextRequest())
             peer.readToEnd()
         }) { fixture in
-            _ = await fixture.send(timeout: .milliseconds(100))
+            #expect(await fixture.send(body: "").map(\.status) == .success(200))
             #expect(
                 await fixture.send(timeout: .milliseconds(200)).map(\.status) == .failure(.unknownOutcome(.timeout)))
         }
