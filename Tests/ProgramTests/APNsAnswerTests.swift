@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// What Apple answers, what the server is told then, and what is left of the phone.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct APNsAnswerTests {
     private typealias Case = PushServiceCase
 

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// A sender is answered within its budget, and what is under way by then is followed to its end.
-@Suite(.stage(["PUSH_BUDGET_MS": "1000"]), .timeLimit(.minutes(1)))
+@Suite(.stage(["PUSH_BUDGET_MS": "1000", "WORKERS": "1"]), .timeLimit(.minutes(3)))
 struct BudgetTests {
     @Test(arguments: PhonePlatform.allCases)
     func `a push that a push service never answers is told as a timeout, and the phone is kept`(
@@ -64,18 +64,35 @@ struct BudgetTests {
         }
         let (phone, capability) = try await stage.newPhone(platform)
         let relay = stage.relay
+        #expect(try await relay.push(capability).status == 202)
         try await withThrowingTaskGroup(of: String.self) { group in
             for capability in stuck { group.addTask { try await relay.push(capability).summary } }
             for _ in 0..<20 { #expect(try await relay.push(capability).status == 202) }
             for try await answer in group { #expect(answer == "502 upstream_failed timeout") }
         }
-        #expect(stage.notifications(for: phone).count == 20)
+        #expect(stage.notifications(for: phone).count == 21)
     }
 }
 
 /// The same where a push service as a whole is slow or not there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct OutageTests {
+    @Test(arguments: PhonePlatform.allCases)
+    func `a first push that is stuck, on a connection that bears only one, holds up no other`(
+        platform: PhonePlatform
+    ) async throws {
+        try await Stage.run(["WORKERS": "1"]) { stage in
+            let (stuck, toStuck) = try await stage.newPhone(platform)
+            let (_, capability) = try await stage.newPhone(platform)
+            stage.force(Fault(.silence), on: stuck)
+            let relay = stage.relay
+            async let first = relay.push(toStuck).summary
+            try await stage.simulator.attempted(on: stuck.token, platform: platform)
+            #expect(try await relay.push(capability).summary == "202")
+            #expect(try await first == "502 upstream_failed timeout")
+        }
+    }
+
     @Test func `when Google is stuck altogether, Apple is not, and the relay goes on afterwards`() async throws {
         try await Stage.run(["PUSH_BUDGET_MS": "1000"]) { stage in
             let (google, toGoogle) = try await stage.newPhone(.android)

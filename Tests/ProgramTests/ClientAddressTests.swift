@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// Whose address a request counts for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct ClientAddressTests {
     /// Registers once for each of these headers, with a limit of one an hour for an address.
     private func statuses(

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// A thousand pushes that find a relay with neither a connection nor a token.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct ColdStartTests {
     @Test func `a thousand pushes at once make one provider token and one access token, and none is lost or doubled`()
         async throws

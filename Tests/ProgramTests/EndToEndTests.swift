@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// A push from the server's request to what stands on the phone's screen.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct EndToEndTests {
     static let texts = [
         ("mention", "Someone mentioned you"), ("dm", "New direct message"), ("message", "New message"),

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// What Google answers, what the server is told then, and what is left of the phone.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct FCMAnswerTests {
     private typealias Case = PushServiceCase
 

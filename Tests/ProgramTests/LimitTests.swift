@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// The limits, as whoever meets them sees them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct LimitTests {
     /// The settings of the limits as nothing, so that the defaults hold.
     private static let defaults = [

@@ -3,7 +3,7 @@ import Testing
 
 /// What takes a whole connection down, one at a time: everything else on it would be hit as well. One loop, so that it
 /// is the same connections that everything meets.
-@Suite(.stage(["WORKERS": "1"]), .serialized, .timeLimit(.minutes(1)))
+@Suite(.stage(["WORKERS": "1"]), .serialized, .timeLimit(.minutes(3)))
 struct LostConnectionTests {
     @Test(arguments: PhonePlatform.allCases)
     func `a push whose connection is lost may have been delivered, and is not sent again`(

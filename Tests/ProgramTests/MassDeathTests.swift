@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// A wrong topic or project makes a push service disown every phone. Nobody's phone is forgotten for that.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct MassDeathTests {
     @Test(arguments: [
         (PhonePlatform.ios, Fault.Action.refuse(status: 400, reason: "DeviceTokenNotForTopic")),

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// Google's token endpoint, which everything that goes to Android waits for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct OAuthAnswerTests {
     @Test(arguments: [
         (Fault.Action.refuse(status: 400, reason: "invalid_grant"), "502 upstream_failed credentials", 1),

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// A relay without credentials for a platform refuses rather than pretending to work.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct PlatformTests {
     /// The settings of a platform's credentials, as nothing.
     private static func without(_ platform: PhonePlatform) -> [String: String] {

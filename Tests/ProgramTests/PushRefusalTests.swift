@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// `POST /v1/push` and `DELETE /v1/push` as the contract has them, up to where a push service would be asked.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct PushRefusalTests {
     static let capability = "p_" + String(repeating: "Aa0_-", count: 8) + "xyz"
     static let fine = #"{"kind":"dm"}"#

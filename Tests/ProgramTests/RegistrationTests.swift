@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// `POST /v1/devices` as the contract has it, over the real port.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct RegistrationTests {
     static let ios = String(repeating: "0123456789abcdef", count: 4)
     static let android = "c-Token_1:APA91b" + String(repeating: "x.", count: 20)

@@ -4,7 +4,7 @@ import PushSimulator
 import Testing
 
 /// What is left when the program ends, in order or not.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct RestartTests {
     @Test(arguments: [SIGTERM, SIGKILL, SIGINT])
     func `what a phone or server was told is still true after a restart`(signal: Int32) async throws {
@@ -104,7 +104,7 @@ struct RestartTests {
 }
 
 /// The database of the relay that is in the field.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct TakeoverTests {
     @Test(arguments: [false, true])
     func `an older database goes on as it is, and its tokens are sealed by their first push`(

@@ -2,7 +2,7 @@ import PushSimulator
 import Testing
 
 /// Paths, methods and the ways in which a request may come over a connection.
-@Suite(.stage(), .timeLimit(.minutes(1)))
+@Suite(.stage(), .timeLimit(.minutes(3)))
 struct RouteTests {
     static let registration = #"{"platform":"ios","token":"\#(RegistrationTests.ios)"}"#
     static let registrationRequest = request("POST", "/v1/devices", body: Array(registration.utf8))

@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 /// What somebody learns who takes a copy of the database, or reads the log, while the relay runs.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct ThiefTests {
     @Test func `neither the database nor the log says anything about fifty phones that were rung`() async throws {
         try await Stage.run { stage in

@@ -30,19 +30,22 @@ final class ChildProcess: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Kept while somebody asks about the program.
+    private let directory: ScratchDirectory
 
     /// Starts a program with exactly this environment, in this working directory.
     ///
     /// - Throws: ``ProcessFault`` when the system does not start it.
     init(
-        _ path: String, arguments: [String] = [], environment: [String: String] = [:], directory: String
+        _ path: String, arguments: [String] = [], environment: [String: String] = [:], directory: ScratchDirectory
     ) async throws {
+        self.directory = directory
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             startThread { [self] in
                 do {
                     // The thread that started it must live as long as it does: its end is what ends the program.
                     let child = try SpawnedChild(
-                        path, arguments: arguments, environment: environment, directory: directory)
+                        path, arguments: arguments, environment: environment, directory: directory.path)
                     state.withLock { $0.process = child.process }
                     started.resume()
                     child.readToTheEnd { bytes, isError in

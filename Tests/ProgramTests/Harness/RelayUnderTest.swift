@@ -29,7 +29,7 @@ final class RelayUnderTest: Sendable {
     ) async throws -> ChildProcess {
         try await ChildProcess(
             try programPath(), arguments: arguments, environment: usual.merging(settings) { $1 },
-            directory: directory.path)
+            directory: directory)
     }
 
     /// What tests leave as it is unless they are about it. No limit stands in the way, and every log line is written.
