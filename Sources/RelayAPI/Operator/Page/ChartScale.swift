@@ -5,13 +5,13 @@ struct ChartScale: Equatable {
     /// The upper end, a multiple of ``step``, at least one.
     let top: Int
 
-    /// An axis with at most four steps for values up to `maximum`.
+    /// An axis with at most five steps for values up to `maximum`.
     init(upTo maximum: Int) {
         // Beyond this, sums of the bars mean nothing, and the axis must not trap.
         let maximum = min(max(maximum, 1), Int.max / 16)
         var power = 1
-        while maximum > 4 * 5 * power { power *= 10 }
-        step = [1, 2, 5].map { $0 * power }.first { maximum <= 4 * $0 } ?? 10 * power
+        while maximum > 5 * 5 * power { power *= 10 }
+        step = [1, 2, 5].map { $0 * power }.first { maximum <= 5 * $0 } ?? 10 * power
         top = (maximum + step - 1) / step * step
     }
 

@@ -66,23 +66,21 @@ extension OperatorPage {
     // MARK: Charts
 
     private static func writeCharts(_ history: PageHistory, to section: inout HTMLWriter) {
-        let pushes = Platform.allCases.map { platform in
-            history.kinds.map { kind in
-                StackedChart.Series(
-                    name: words(kind), tone: tone(kind),
-                    values: history.counts(.init(event: .sent, platform: platform, kind: kind)))
-            }
+        var pushes = Platform.allCases.map { platform in
+            StackedChart(
+                title: "Pushes accepted by \(platform.company) (\(platform.words))", id: "sent-\(platform.rawValue)",
+                first: history.first,
+                series: history.kinds.map { kind in
+                    StackedChart.Series(
+                        name: words(kind), tone: tone(kind),
+                        values: history.counts(.init(event: .sent, platform: platform, kind: kind)))
+                })
         }
         // One scale for both, so that they can be held against each other.
-        let scale = ChartScale(upTo: pushes.map(highest).max() ?? 0)
+        let scale = ChartScale(upTo: pushes.map(\.highest).max() ?? 0)
+        for index in pushes.indices { pushes[index].scale = scale }
         section.element(.div, [.class: "two"]) { charts in
-            for (platform, series) in zip(Platform.allCases, pushes) {
-                let title = "Pushes accepted by \(platform.company) (\(platform.words))"
-                writeFigure(
-                    StackedChart(
-                        title: title, id: "sent-\(platform.rawValue)", first: history.first, series: series,
-                        scale: scale), to: &charts)
-            }
+            for chart in pushes { writeFigure(chart, to: &charts) }
         }
         section.element(.div, [.class: "three"]) { charts in
             for event in [CountedEvent.failed, .gone, .registered] {
@@ -92,22 +90,17 @@ extension OperatorPage {
                         values: history.counts(.init(event: event, platform: platform, kind: nil)))
                 }
                 writeFigure(
-                    StackedChart(
-                        title: event.words, id: event.rawValue, first: history.first, series: series,
-                        scale: ChartScale(upTo: highest(series))), to: &charts)
+                    StackedChart(title: event.words, id: event.rawValue, first: history.first, series: series),
+                    to: &charts)
             }
         }
-    }
-
-    private static func highest(_ series: [StackedChart.Series]) -> Int {
-        let days = series[0].values.indices
-        return days.map { day in series.reduce(into: 0) { $0.add($1.values[day]) } }.max() ?? 0
     }
 
     private static func writeFigure(_ chart: StackedChart, to charts: inout HTMLWriter) {
         charts.element(.figure, [.class: "card"]) { figure in
             figure.element(.figcaption) { caption in
                 caption.element(.h3, chart.title)
+                caption.element(.small, chart.isDaily ? "by day" : "by week")
             }
             figure.element(.ul, [.class: "legend"]) { legend in
                 for series in chart.series {
@@ -142,7 +135,7 @@ extension OperatorPage {
                 writeRow("All days", sums + [sums.reduce(into: 0) { $0.add($1) }], "sum", to: &body)
                 for day in (0..<chart.days).reversed() {
                     writeRow(
-                        chart.day(day).description, chart.series.map { $0.values[day] } + [chart.total(day)], "",
+                        chart.day(day).description, chart.series.map { $0.values[day] } + [chart.total(ofDay: day)], "",
                         to: &body)
                 }
             }

@@ -51,7 +51,7 @@ extension OperatorPage {
             return
         }
         writeFact(
-            "Answer time", "median \(PageText.latency(median)), p99 \(PageText.latency(p99))",
+            "Answer time", "median\u{A0}\(PageText.latency(median)), p99\u{A0}\(PageText.latency(p99))",
             "of \(PageText.count(latency.answers, "answer", "answers")) in the last minutes", to: &facts)
     }
 
@@ -73,7 +73,7 @@ extension OperatorPage {
             table.element(.caption, "Connections to \(platform.company)")
             table.element(.thead) { head in
                 head.element(.tr) { row in
-                    for name in ["To", "State", "Asked", "Waiting", "Room"] {
+                    for name in ["To", "State", "Under way", "Waiting", "At most"] {
                         row.element(.th, [.scope: "col"], name)
                     }
                 }
@@ -82,7 +82,7 @@ extension OperatorPage {
                 for connection in connections {
                     body.element(.tr) { row in
                         row.element(.th, [.scope: "row"], connection.upstream.words)
-                        row.element(.td, connection.words)
+                        row.element(.td, [.class: "words"], connection.words)
                         for number in [connection.inFlight, connection.waiting, connection.streamLimit] {
                             row.element(.td, PageText.number(number))
                         }
@@ -148,7 +148,7 @@ extension ConnectionSnapshot {
     fileprivate var words: String {
         let parts = [(open, "open"), (connecting, "connecting"), (draining, "closing")].filter { $0.0 > 0 }
         return parts.isEmpty
-            ? "none" : parts.map { "\(PageText.number($0.0)) \($0.1)" }.joined(separator: ", ")
+            ? "none" : parts.map { "\(PageText.number($0.0))\u{A0}\($0.1)" }.joined(separator: ", ")
     }
 }
 

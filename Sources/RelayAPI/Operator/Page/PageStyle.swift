@@ -18,7 +18,7 @@ enum PageStyle {
         @media(prefers-color-scheme:dark){:root{
         --page:#0f1317;--card:#171c21;--ink:#e6e9ec;--quiet:#a3adb7;--line:#2b333a;--strong:#6d7883;--link:#7fbdf0;
         --fine:#6bc78f;--watch:#e9b452;--broken:#ff8f84;
-        --message:#4b97d2;--mention:#f09a48;--dm:#d3def0;--unknown:#9a9a9a;--ios:#b0a2ea;--android:#2f8f7d}}
+        --message:#4b97d2;--mention:#f09a48;--dm:#c3d2ec;--unknown:#9a9a9a;--ios:#b0a2ea;--android:#2f8f7d}}
         *{box-sizing:border-box}
         html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
         body{margin:0;background:var(--page);color:var(--ink);
@@ -33,7 +33,8 @@ enum PageStyle {
         a{color:var(--link);text-underline-offset:2px}
         a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--link);outline-offset:2px}
         .quiet{color:var(--quiet);font-size:.875rem}
-        .card,.status{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:16px;min-width:0}
+        .card,.status{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:16px;min-width:0;
+        overflow-x:auto}
         .status{border-left:6px solid var(--state);margin-top:16px;padding:16px 20px 18px}
         .fine{--state:var(--fine)}.watch{--state:var(--watch)}.broken{--state:var(--broken)}
         .status h2{font-size:1.5rem;margin:0;color:var(--state)}
@@ -49,11 +50,13 @@ enum PageStyle {
         .tiles dd{margin:0}
         .tiles .figure{font-size:1.625rem;line-height:1.3;font-weight:600}
         .two,.three{display:grid;gap:12px;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
-        .three{grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));margin-top:12px}
+        .three{grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr))}
+        .two+.two,.two+.three{margin-top:12px}
         .facts{display:grid;grid-template-columns:auto 1fr;gap:4px 16px;margin:10px 0 14px}
         .facts dt{color:var(--quiet)}
         .facts dd{margin:0;overflow-wrap:anywhere}
         .facts small{display:block}
+        time{white-space:nowrap}
         small{font-size:.875rem;color:var(--quiet)}
         .facts .fine,.facts .watch,.facts .broken{color:var(--state);font-weight:600}
         .windows{display:flex;flex-wrap:wrap;gap:8px;margin:0 0 12px}
@@ -70,7 +73,7 @@ enum PageStyle {
         tbody tr{border-top:1px solid var(--line)}
         .sum th,.sum td{font-weight:600}
         .part th:first-child{padding-left:14px;color:var(--quiet)}
-        .words td{white-space:normal;text-align:left}
+        thead th,.words{white-space:normal}
         .fault{text-align:left!important;color:var(--broken);font-size:.875rem;overflow-wrap:anywhere;
         white-space:normal!important}
         tr.of-above{border-top:0}
@@ -90,6 +93,10 @@ enum PageStyle {
         summary{cursor:pointer;color:var(--link);font-size:.9375rem;padding:2px 0}
         .scroll{overflow:auto;max-height:26rem;margin-top:6px}
         .scroll thead th{position:sticky;top:0;background:var(--card)}
+        @media(max-width:30rem){header,main,footer{padding-left:12px;padding-right:12px}.card{padding:12px}
+        table{font-size:.8125rem}th,td{padding-left:7px}.sum td{font-weight:400}
+        thead th{font-size:.8125rem}.part th:first-child{padding-left:8px}
+        .chart{width:calc(100% - 50px);margin-left:50px}}
         footer{margin-top:32px;padding-bottom:40px}
         footer p+p{margin-top:6px}
         @media print{.card,.status{break-inside:avoid}}

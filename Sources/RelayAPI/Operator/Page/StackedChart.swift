@@ -3,8 +3,8 @@ import PushModel
 /// A chart of days, as inline SVG: what several lines have of each day stands one upon the other.
 ///
 /// Everything across is in percent of the drawing's width, everything upwards in pixels, so that letters keep their size
-/// and the chart fits a phone without any script. Few days are bars; more than ``mostBars`` are one stepped outline, for
-/// on a small screen a bar would be thinner than a pixel.
+/// and the chart fits a phone without any script. Each bar is a day; where there are more than ``mostBars`` days it is
+/// seven of them, for a day would be thinner than a pixel on a phone, and weekends would hide the rest.
 struct StackedChart {
     /// One of the lines, with a value for each day.
     struct Series {
@@ -19,7 +19,13 @@ struct StackedChart {
         case message, mention, dm, unknown, ios, android
     }
 
-    /// More days than these are drawn as an outline.
+    /// A part of a bar, in hundredths of a pixel above the axis.
+    struct Segment: Equatable {
+        var bottom: Int64
+        var top: Int64
+    }
+
+    /// As many days have a bar each.
     static let mostBars = 100
     /// Pixels from the axis to the upper end of the scale.
     static let plotHeight = 160
@@ -27,61 +33,85 @@ struct StackedChart {
     static let roomAbove = 8
     static let roomBelow = 24
 
-    /// What the chart shows; unique on its page together with `id`.
-    var title: String
-    /// Begins the ids of its parts.
-    var id: String
+    /// What the chart shows.
+    let title: String
+    /// Begins the ids of its parts; unique on its page.
+    let id: String
     /// The first day.
-    var first: UTCDay
-    /// From the axis upwards; at least one, with as many values each as there are days, at least one.
-    var series: [Series]
+    let first: UTCDay
+    /// From the axis upwards.
+    let series: [Series]
+    /// The days of each bar, as indices. The last bar ends with today, so it is the first that may have fewer days.
+    let spans: [Range<Int>]
+    /// By line and bar, how many there are.
+    let sums: [[Int]]
     /// The vertical axis, which several charts may share.
     var scale: ChartScale
+
+    /// - Parameter series: at least one, with as many values each as there are days, at least one.
+    init(title: String, id: String, first: UTCDay, series: [Series]) {
+        self.title = title
+        self.id = id
+        self.first = first
+        self.series = series
+        let days = series[0].values.count
+        let length = days > Self.mostBars ? 7 : 1
+        let spans = stride(from: days, to: 0, by: -length).reversed().map { max(0, $0 - length)..<$0 }
+        self.spans = spans
+        sums = series.map { line in spans.map { span in line.values[span].reduce(into: 0) { $0.add($1) } } }
+        scale = ChartScale(upTo: 0)
+        scale = ChartScale(upTo: highest)
+    }
 
     /// How many days there are.
     var days: Int { series[0].values.count }
 
+    /// Whether a bar is a day.
+    var isDaily: Bool { spans.count == days }
+
     /// All lines of a day together.
-    func total(_ day: Int) -> Int {
-        var total = 0
-        for series in series { total.add(series.values[day]) }
-        return total
-    }
+    func total(ofDay day: Int) -> Int { series.reduce(into: 0) { $0.add($1.values[day]) } }
 
-    /// A part of a day's bar, in hundredths of a pixel above the axis.
-    struct Segment: Equatable {
-        var bottom: Int64
-        var top: Int64
-    }
+    /// All lines of a bar together.
+    func total(ofBar bar: Int) -> Int { sums.reduce(into: 0) { $0.add($1[bar]) } }
 
-    /// Where each line stands on each day.
+    /// The most that a bar has.
+    var highest: Int { spans.indices.map { total(ofBar: $0) }.max() ?? 0 }
+
+    /// Where each line stands in each bar.
     var segments: [[Segment]] {
-        var below = Array(repeating: 0, count: days)
-        return series.map { series in
-            series.values.indices.map { day in
-                let bottom = scale.height(of: below[day], in: Self.plotHeight)
-                below[day].add(series.values[day])
-                return Segment(bottom: bottom, top: scale.height(of: below[day], in: Self.plotHeight))
+        var below = Array(repeating: 0, count: spans.count)
+        return sums.map { sums in
+            sums.indices.map { bar in
+                let bottom = scale.height(of: below[bar], in: Self.plotHeight)
+                below[bar].add(sums[bar])
+                return Segment(bottom: bottom, top: scale.height(of: below[bar], in: Self.plotHeight))
             }
         }
     }
 
     /// What is said instead of looking at it.
     var description: String {
-        let totals = (0..<days).map(total)
-        var sum = 0
-        for total in totals { sum.add(total) }
-        guard sum > 0, let most = totals.max(), let when = totals.lastIndex(of: most) else {
+        let totals = spans.indices.map { total(ofBar: $0) }
+        let all = totals.reduce(into: 0) { $0.add($1) }
+        guard all > 0, let most = totals.max(), let bar = totals.lastIndex(of: most) else {
             return "None on any of these days."
         }
-        let lines = series.count == 1 ? "" : " Stacked from below: \(series.map(\.name).joined(separator: ", "))."
-        return "\(PageText.number(sum)) in \(PageText.count(days, "day", "days")) to "
-            + "\(PageText.longDay(day(days - 1))); most on \(PageText.longDay(day(when))), \(PageText.number(most)); "
-            + "today so far \(PageText.number(totals[days - 1])).\(lines) The numbers are in the table below."
+        let lines = series.map(\.name).joined(separator: ", ")
+        return "\(PageText.number(all)) in \(PageText.count(days, "day", "days")); most, \(PageText.number(most)), "
+            + "\(isDaily ? "on" : "in the week") \(name(ofBar: bar)); today so far "
+            + "\(PageText.number(total(ofDay: days - 1))). From the axis upwards: \(lines). "
+            + "The table below has the numbers of each day."
     }
 
     /// The day at an index.
     func day(_ index: Int) -> UTCDay { UTCDay(number: first.number + Int32(index)) }
+
+    /// The day of a bar, or its first and its last.
+    private func name(ofBar bar: Int) -> String {
+        let last = PageText.longDay(day(spans[bar].upperBound - 1))
+        return spans[bar].count == 1 ? last : "\(PageText.shortDay(day(spans[bar].lowerBound))) to \(last)"
+    }
 
     // MARK: Drawing
 
@@ -123,32 +153,25 @@ struct StackedChart {
         ]
         svg.element(.svg, box) { plot in
             for (series, segments) in zip(series, segments) {
-                let path = days > Self.mostBars ? outline(segments) : bars(segments)
+                let path = bars(segments)
                 if !path.isEmpty { plot.element(.path, [.class: series.tone.rawValue, .d: path]) }
             }
         }
     }
 
-    /// A box for each day that has something.
+    /// A box for each bar that has something of a line.
     private func bars(_ segments: [Segment]) -> String {
-        // A week or more fills the width; fewer days do not make giants of their bars.
-        let width = days >= 7 ? 80 : 80 * Int64(days) / 7
+        // In tenths of a unit. A week or more fills the width; fewer days do not make giants of their bars.
+        let share = days >= 7 ? 80 : 80 * Int64(days) / 7
         var path = ""
-        for (day, segment) in segments.enumerated() where segment.top > segment.bottom {
-            let left = Int64(day) * 100 + (100 - width) / 2
+        for (span, segment) in zip(spans, segments) where segment.top > segment.bottom {
+            let room = Int64(span.count) * 100
+            let width = room * share / 100
+            let left = Int64(span.lowerBound) * 100 + (room - width) / 2
             path += "M\(tenth(left)) \(plotY(segment.bottom))V\(plotY(segment.top))H\(tenth(left + width))"
             path += "V\(plotY(segment.bottom))Z"
         }
         return path
-    }
-
-    /// One shape: the upper edge from left to right and the lower one back.
-    private func outline(_ segments: [Segment]) -> String {
-        guard segments.contains(where: { $0.top > $0.bottom }) else { return "" }
-        var path = "M0 \(plotY(segments[0].bottom))"
-        for (day, segment) in segments.enumerated() { path += "V\(plotY(segment.top))H\((day + 1) * 10)" }
-        for (day, segment) in segments.enumerated().reversed() { path += "V\(plotY(segment.bottom))H\(day * 10)" }
-        return path + "Z"
     }
 
     private func writeDates(to svg: inout HTMLWriter) {
@@ -165,31 +188,32 @@ struct StackedChart {
         }
     }
 
-    /// What a pointing device shows of a day: its numbers.
+    /// What a pointing device shows of a bar: its numbers.
     private func writeHints(to svg: inout HTMLWriter) {
-        for index in 0..<days where total(index) > 0 {
+        for (bar, span) in spans.enumerated() where total(ofBar: bar) > 0 {
             svg.element(
                 .rect,
                 [
-                    .class: "hint", .x: percent(Int64(index) * 100, of: Int64(days) * 100), .y: "\(Self.roomAbove)",
-                    .width: percent(100, of: Int64(days) * 100), .height: "\(Self.plotHeight)",
+                    .class: "hint", .x: percent(Int64(span.lowerBound) * 100), .y: "\(Self.roomAbove)",
+                    .width: percent(Int64(span.count) * 100), .height: "\(Self.plotHeight)",
                 ]
             ) { rect in
-                let parts = series.map { "\($0.name): \(PageText.number($0.values[index]))" }
-                rect.element(.title, ([PageText.longDay(day(index))] + parts).joined(separator: "\n"))
+                let parts = zip(series, sums).map { "\($0.name): \(PageText.number($1[bar]))" }
+                rect.element(.title, ([name(ofBar: bar)] + parts).joined(separator: "\n"))
             }
         }
     }
 
     // MARK: Coordinates
 
-    private func middle(of day: Int) -> String { percent(Int64(day) * 100 + 50, of: Int64(days) * 100) }
+    private func middle(of day: Int) -> String { percent(Int64(day) * 100 + 50) }
 
-    private func percent(_ part: Int64, of whole: Int64) -> String {
-        PageText.decimal(part * 100_000 / whole, places: 3) + "%"
+    /// A place across, in hundredths of a day from the left.
+    private func percent(_ place: Int64) -> String {
+        PageText.decimal(place * 1000 / Int64(days), places: 3) + "%"
     }
 
-    private func tenth(_ hundredths: Int64) -> String { PageText.decimal(hundredths / 10 , places: 1) }
+    private func tenth(_ tenths: Int64) -> String { PageText.decimal(tenths, places: 1) }
 
     /// From hundredths of a pixel above the axis to pixels from the top of the plot.
     private func plotY(_ height: Int64) -> String {
