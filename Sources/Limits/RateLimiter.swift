@@ -111,6 +111,9 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         return false
     }
 
+    /// Keys remembered at this moment, over or not. It takes no lock.
+    package var keysHeld: Int { max(0, keys.load(ordering: .relaxed)) }
+
     /// What a limiter holds at one moment; each stripe is counted in its turn.
     package struct Footprint: Sendable, Equatable {
         /// Keys remembered, over or not.

@@ -45,6 +45,7 @@ extension Relay {
             let last = max(instant, stored.device.registeredAt)
             _ = try await store.forget(stored.device.token, registeredBefore: last)
         } catch {
+            storeFailed(.forget, error)
             // The sender forgets it all the same. Should somebody push to it again, the push service says so again.
         }
         return .gone

@@ -12,6 +12,7 @@ extension Relay {
         do throws(StoreError) {
             try await store.register(registration)
         } catch {
+            storeFailed(.register, error)
             return error.isTransient ? .overloaded : .storeFailed
         }
         shared.tally.count(.registered, request.token.platform, on: now.day)
@@ -23,6 +24,7 @@ extension Relay {
         do throws(StoreError) {
             return try await store.remove(CapabilityHash(of: capability)) ? .removed : .unknownCapability
         } catch {
+            storeFailed(.remove, error)
             return error.isTransient ? .overloaded : .storeFailed
         }
     }

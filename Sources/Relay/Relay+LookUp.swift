@@ -15,6 +15,7 @@ extension Relay {
             guard let stored = try await store.device(for: capability) else { return .unknown }
             return .found(stored)
         } catch {
+            storeFailed(.lookUp, error)
             return .storeFailed
         }
     }

@@ -14,12 +14,20 @@ package struct Relay: Sendable {
     package let store: any DeviceStore
     /// The push services that have credentials, as this loop reaches them.
     package let services: PushServiceSet
+    private let observer: (any PushObserver)?
 
-    package init(shared: RelayShared, store: any DeviceStore, services: PushServiceSet) {
+    /// - Parameter observer: is told how pushes end, and of what the store did not do.
+    package init(
+        shared: RelayShared, store: any DeviceStore, services: PushServiceSet, observer: (any PushObserver)? = nil
+    ) {
         self.shared = shared
         self.store = store
         self.services = services
+        self.observer = observer
     }
+
+    /// The store did not do something; whoever asked is told only that it did not work.
+    func storeFailed(_ task: StoreTask, _ error: StoreError) { observer?.storeFailed(task, error) }
 
     /// Registers a phone for one more server.
     package func register(_ request: RegistrationRequest) async -> RegistrationVerdict {
@@ -52,6 +60,15 @@ package struct Relay: Sendable {
         }
         let platform = stored.device.token.platform
         guard let service = services.service(for: platform) else { return .platformUnavailable(platform) }
+        let startedAt = shared.clocks.monotonic()
+        let verdict = await ring(request, stored, through: service)
+        observer?.pushed(verdict, platform, startedAt: startedAt, endedAt: shared.clocks.monotonic())
+        return verdict
+    }
+
+    private func ring(
+        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService
+    ) async -> PushVerdict {
         guard let permit = shared.permits.take() else { return .overloaded }
         let askedAt = shared.clocks.wall()
         let outcome = await deliver(request, to: stored, through: service)
@@ -63,6 +80,26 @@ package struct Relay: Sendable {
     package func remove(_ capability: Capability) async -> RemovalVerdict {
         await withdraw(capability)
     }
+}
+
+/// Hears how pushes end, to count it, and of what the store did not do, to tell the operator. Called on the loop; must be
+/// quick.
+package protocol PushObserver: Sendable {
+    /// A push for which there was a device and a push service has its verdict.
+    ///
+    /// - Parameter startedAt: when the device was found.
+    func pushed(_ verdict: PushVerdict, _ platform: Platform, startedAt: MonotonicInstant, endedAt: MonotonicInstant)
+
+    /// The store did not do something.
+    func storeFailed(_ task: StoreTask, _ error: StoreError)
+}
+
+/// What the relay asks of the store for somebody. Raw values stand in the log.
+package enum StoreTask: String, Sendable {
+    case register
+    case lookUp = "look_up"
+    case forget
+    case remove
 }
 
 /// What all loops share.

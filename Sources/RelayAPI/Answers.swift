@@ -49,7 +49,8 @@ package enum Answers {
         return HTTPResponse(status: refusal.status, headers: headers, body: Array((body + "}").utf8))
     }
 
-    private static func quoted(_ text: String) -> String {
+    /// A JSON string with its quotes (RFC 8259 section 7).
+    static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

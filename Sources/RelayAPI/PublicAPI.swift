@@ -82,6 +82,8 @@ package struct PublicAPI: HTTPRequestHandler {
         let verdict = await relay.push(
             PushRequest(
                 client: client(of: request), capability: capability, kind: body.kind, preview: body.preview))
+        // What the sender was told counts; nobody gets what comes after it.
+        if exchange.isAnswered { throw Self.outOfTimeRefusal }
         switch verdict {
         case .accepted: return Answers.accepted
         case .addressLimited(let wait): throw .tooManyPushes(.address, retryAfter: wait)
@@ -96,7 +98,8 @@ package struct PublicAPI: HTTPRequestHandler {
         }
     }
 
-    private static let outOfTime = Answers.refused(.upstreamFailed(.timeout, retryAfter: .seconds(10))).prepared()
+    private static let outOfTimeRefusal = Refusal.upstreamFailed(.timeout, retryAfter: .seconds(10))
+    private static let outOfTime = Answers.refused(outOfTimeRefusal).prepared()
 
     private func remove(_ capability: Capability) async throws(Refusal) -> HTTPResponse {
         switch await relay.remove(capability) {

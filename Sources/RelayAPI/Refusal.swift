@@ -59,38 +59,41 @@ package enum Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The word in `"error"`.
-    package var code: String {
+    /// The word in `"error"`, as one of those that there are.
+    package var label: RefusalCode {
         switch self {
-        case .badJSON: "bad_json"
-        case .badPlatform: "bad_platform"
-        case .badToken: "bad_token"
-        case .badEnvironment: "bad_env"
-        case .badKind: "bad_kind"
-        case .badPreview: "bad_preview"
-        case .badRequest: "bad_request"
-        case .missingCapability: "missing_capability"
-        case .unknownCapability: "unknown_capability"
-        case .tooManyRegistrations: "too_many_registrations"
-        case .tooManyPushes: "too_many_pushes"
-        case .platformUnavailable(.ios): "ios_unavailable"
-        case .platformUnavailable(.android): "android_unavailable"
-        case .gone: "gone"
-        case .phoneThrottled: "phone_throttled"
-        case .upstreamFailed: "upstream_failed"
-        case .notFound: "not_found"
-        case .methodNotAllowed: "method_not_allowed"
-        case .overloaded: "overloaded"
-        case .shuttingDown: "shutting_down"
-        case .internalFault: "internal"
-        case .bodyTooLarge: "body_too_large"
-        case .headersTooLarge: "headers_too_large"
-        case .addressTooLong: "uri_too_long"
-        case .requestTimeout: "request_timeout"
-        case .expectationFailed: "expectation_failed"
-        case .transferCodingNotImplemented: "transfer_coding_not_implemented"
+        case .badJSON: .badJSON
+        case .badPlatform: .badPlatform
+        case .badToken: .badToken
+        case .badEnvironment: .badEnvironment
+        case .badKind: .badKind
+        case .badPreview: .badPreview
+        case .badRequest: .badRequest
+        case .missingCapability: .missingCapability
+        case .unknownCapability: .unknownCapability
+        case .tooManyRegistrations: .tooManyRegistrations
+        case .tooManyPushes: .tooManyPushes
+        case .platformUnavailable(.ios): .iosUnavailable
+        case .platformUnavailable(.android): .androidUnavailable
+        case .gone: .gone
+        case .phoneThrottled: .phoneThrottled
+        case .upstreamFailed: .upstreamFailed
+        case .notFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .overloaded: .overloaded
+        case .shuttingDown: .shuttingDown
+        case .internalFault: .internalFault
+        case .bodyTooLarge: .bodyTooLarge
+        case .headersTooLarge: .headersTooLarge
+        case .addressTooLong: .addressTooLong
+        case .requestTimeout: .requestTimeout
+        case .expectationFailed: .expectationFailed
+        case .transferCodingNotImplemented: .transferCodingNotImplemented
         }
     }
+
+    /// The word in `"error"`.
+    package var code: String { label.rawValue }
 
     /// How long to wait before trying again; nil where trying again does not help.
     package var retryAfter: Duration? {

@@ -144,6 +144,7 @@ final class SQLiteWriter: @unchecked Sendable {
     private func commit(_ batch: WriteBacklog<Ticket>.Batch) {
         guard let transaction else { preconditionFailure("the writer runs after its end") }
         shared.withLock { $0.statistics.taken += batch.waiting.count }
+        let began = Self.now
         let outcome = transaction.run(
             batch.waiting.map(\.operation), marks: batch.gathered.marks, seals: batch.gathered.seals)
         let now = Self.now
@@ -153,7 +154,7 @@ final class SQLiteWriter: @unchecked Sendable {
         } else {
             backlog.withLock { $0.putBack(batch.gathered, now: now) }
         }
-        shared.withLock { $0.statistics.note(outcome) }
+        shared.withLock { $0.statistics.note(outcome, took: now - began) }
         for (waiting, result) in zip(batch.waiting, outcome.results) { waiting.ticket.resume(returning: result) }
     }
 

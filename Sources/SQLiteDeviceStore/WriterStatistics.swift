@@ -16,13 +16,25 @@ package struct WriterStatistics: Sendable, Equatable {
     package var scrubs = 0
     /// Writes that wait at this moment.
     package var waiting = 0
+    /// How long transactions took, in nanoseconds: those that failed as well.
+    package var durations = Distribution(bounds: Self.durationBounds)
+    /// How many writes that somebody waited for were in each transaction.
+    package var batchSizes = Distribution(bounds: Self.batchBounds)
     /// Why the last transaction failed, as a whole or in a write that nobody but the operator can help; nil once one
     /// went through again. While it is set, the relay cannot take registrations.
     package var lastFailure: StoreError?
 
+    /// From a commit to a disk that answers at once to a wait for another process.
+    private static let durationBounds: [Int64] = [
+        250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
+    ].map { $0 * 1000 }
+    private static let batchBounds: [Int64] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 16_384]
+
     package init() {}
 
-    mutating func note(_ outcome: WriterTransaction.Outcome) {
+    mutating func note(_ outcome: WriterTransaction.Outcome, took nanoseconds: Int64) {
+        durations.add(nanoseconds)
+        batchSizes.add(Int64(outcome.results.count))
         if outcome.failure == nil { batches += 1 } else { failedBatches += 1 }
         lastFailure = outcome.failure
         for result in outcome.results {
@@ -33,5 +45,25 @@ package struct WriterStatistics: Sendable, Equatable {
                 if error.needsOperator { lastFailure = error }
             }
         }
+    }
+}
+
+/// Numbers counted by size, in fixed buckets.
+package struct Distribution: Sendable, Equatable {
+    /// Upper bounds, each inside its bucket, rising.
+    package let bounds: [Int64]
+    /// How many fell into each bucket, and a last one for what exceeds all bounds.
+    package private(set) var counts: [Int]
+    /// The sum of all that was counted.
+    package private(set) var sum: Int64 = 0
+
+    init(bounds: [Int64]) {
+        self.bounds = bounds
+        counts = [Int](repeating: 0, count: bounds.count + 1)
+    }
+
+    mutating func add(_ number: Int64) {
+        counts[bounds.firstIndex { number <= $0 } ?? bounds.count] += 1
+        sum &+= number
     }
 }

@@ -126,7 +126,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .gone: "Pushes whose device a push service said is gone, all-time."
         case .failed: "Pushes that failed for another reason, all-time."
         case .devices: "Registrations held."
-        case .pushDuration: "Seconds from a push's request to its verdict, by outcome, since the start."
+        case .pushDuration: "Seconds from finding a push's device to its verdict, by outcome, since the start."
         case .inFlight: "Pushes under way."
         case .inFlightLimit: "Pushes that may be under way at once."
         case .refusals: "Requests refused since the start, by the code of the answer."

@@ -130,6 +130,28 @@ package enum APNsAnswer: ServiceAnswer, Equatable {
         }
     }
 
+    package var reason: AnswerReason {
+        switch self {
+        case .accepted: .accepted
+        case .unregistered: .unregistered
+        case .badDeviceToken: .badDeviceToken
+        case .deviceTokenNotForTopic: .deviceTokenNotForTopic
+        case .malformed: .malformed
+        case .topicRefused: .topicRefused
+        case .idleTimeout: .idleTimeout
+        case .expiredProviderToken: .expiredProviderToken
+        case .invalidProviderToken: .invalidProviderToken
+        case .credentialRefused: .credentialRefused
+        case .unrelatedKey: .unrelatedKey
+        case .phoneThrottled: .phoneThrottled
+        case .tooManyProviderTokenUpdates: .tooManyProviderTokenUpdates
+        case .internalServerError: .internalServerError
+        case .serviceUnavailable: .serviceUnavailable
+        case .shutdown: .shutdown
+        case .unknownRefusal, .unknownFault: .other
+        }
+    }
+
     package var label: String {
         switch self {
         case .accepted: "accepted"

@@ -55,7 +55,9 @@ package struct APNsService: PushService {
                     HTTP2Header(name: "apns-collapse-id", value: id, indexing: .incrementalFirstThenNever),
                 ],
                 body: payload)
-            let attempt = await Attempt.of(request, on: pool, timeout: Self.attemptTimeout) { response in
+            let attempt = await Attempt.of(
+                request, on: pool, timeout: Self.attemptTimeout, number: attempts.number, clocks: clocks
+            ) { response in
                 APNsAnswer(
                     status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
                     at: clocks.wall())

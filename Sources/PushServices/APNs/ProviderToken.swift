@@ -43,6 +43,12 @@ package final class ProviderTokenSource: Sendable {
         }
     }
 
+    /// How old the token is that is sent now; nil when there is none yet.
+    package var age: Duration? {
+        let now = clocks.monotonic()
+        return state.withLock { $0.schedule.age(at: now) }
+    }
+
     private func mint(
         _ state: inout sending (schedule: ProviderTokenSchedule, current: ProviderToken?), _ now: MonotonicInstant
     ) -> ProviderToken {
@@ -91,5 +97,6 @@ package struct ProviderTokenSchedule: Sendable {
         age(at: now).map { $0 >= Self.leastAge } ?? true
     }
 
-    private func age(at now: MonotonicInstant) -> Duration? { mintedAt.map { now.duration(since: $0) } }
+    /// The token's age; nil when none was minted yet.
+    package func age(at now: MonotonicInstant) -> Duration? { mintedAt.map { now.duration(since: $0) } }
 }

@@ -13,22 +13,38 @@ package struct Attempt: Sendable {
 
     /// How it ended.
     package let end: End
+    /// Which attempt of its push it was; from 2 on it repeated an earlier one.
+    package let number: Int
+    /// When the request was handed over.
+    package let startedAt: MonotonicInstant
+    /// When its end was known.
+    package let endedAt: MonotonicInstant
 
-    /// For a test, or for an end that is known without asking.
-    package init(end: End) { self.end = end }
+    package init(end: End, number: Int, startedAt: MonotonicInstant, endedAt: MonotonicInstant) {
+        self.end = end
+        self.number = number
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+    }
 
     /// Sends the request and interprets what comes back.
     static func of(
-        _ request: HTTP2Request, on pool: any UpstreamPool, timeout: Duration,
+        _ request: HTTP2Request, on pool: any UpstreamPool, timeout: Duration, number: Int, clocks: Clocks,
         interpreting interpret: (HTTP2Response) -> any ServiceAnswer
     ) async -> Attempt {
+        let startedAt = clocks.monotonic()
+        let end: End
         do throws(HTTP2Failure) {
             let response = try await pool.send(request, timeout: timeout)
-            return Attempt(end: .answered(interpret(response), response))
+            end = .answered(interpret(response), response)
         } catch {
-            return Attempt(end: .failed(error))
+            end = .failed(error)
         }
+        return Attempt(end: end, number: number, startedAt: startedAt, endedAt: clocks.monotonic())
     }
+
+    /// How long it took.
+    package var duration: Duration { endedAt.duration(since: startedAt) }
 
     /// The answer as it came, where one came.
     package var response: HTTP2Response? {

@@ -20,6 +20,9 @@ package struct DeliveryAttempts: Sendable {
     /// The shortest time in which a repeat has a chance to be answered. With less than this left the outcome stands.
     package static let leastUsefulTime: Duration = .milliseconds(250)
 
+    /// The number of the attempt that is made next, from 1 on.
+    package private(set) var number = 1
+
     private var atOnce = 0
     private var onNewConnection = 0
     private var withNewCredential = 0
@@ -30,6 +33,12 @@ package struct DeliveryAttempts: Sendable {
 
     /// Takes the advice that came with a failed attempt.
     package mutating func next(after advice: RetryAdvice, at now: MonotonicInstant) -> Step {
+        let step = step(after: advice, at: now)
+        if step != .conclude { number += 1 }
+        return step
+    }
+
+    private mutating func step(after advice: RetryAdvice, at now: MonotonicInstant) -> Step {
         guard deadline.duration(since: now) >= Self.leastUsefulTime else { return .conclude }
         switch advice {
         case .never:

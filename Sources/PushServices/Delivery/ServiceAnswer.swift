@@ -9,8 +9,10 @@ package protocol ServiceAnswer: Sendable {
     var retry: RetryAdvice { get }
     /// How loudly the operator is told.
     var alarm: Alarm { get }
-    /// A word out of a closed set, for counting and for the log. It names no device.
+    /// A word out of a closed set, for the log. It names no device.
     var label: String { get }
+    /// The same for counting; what the relay does not know is `other`.
+    var reason: AnswerReason { get }
 }
 
 /// Whether a push that failed may be tried again at once.

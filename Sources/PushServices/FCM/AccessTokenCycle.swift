@@ -30,6 +30,7 @@ package struct AccessTokenCycle: Sendable {
     package static let longestPause: Duration = .seconds(60)
 
     private var token: AccessToken?
+    private var receivedAt = MonotonicInstant(nanoseconds: 0)
     private var expires = MonotonicInstant(nanoseconds: 0)
     private var renewsAt = MonotonicInstant(nanoseconds: 0)
     private var isRequesting = false
@@ -60,6 +61,7 @@ package struct AccessTokenCycle: Sendable {
         failure = nil
         failuresInARow = 0
         token = newToken
+        receivedAt = now
         expires = now.advanced(by: lifetime)
         // A short-lived token is renewed at half its life rather than at once.
         renewsAt = now.advanced(by: max(lifetime - Self.renewalMargin, lifetime / 2))
@@ -81,6 +83,12 @@ package struct AccessTokenCycle: Sendable {
     /// How long the endpoint is still left alone after a failure.
     package func pauseLeft(at now: MonotonicInstant) -> Duration {
         failure.map { max($0.until.duration(since: now), .zero) } ?? .zero
+    }
+
+    /// The age of the token that is used now; nil when there is none.
+    package func age(at now: MonotonicInstant) -> Duration? {
+        guard token != nil, expires.duration(since: now) > Self.usableMargin else { return nil }
+        return now.duration(since: receivedAt)
     }
 
     /// FCM did not take `refusedToken`. It is given up, unless a newer one has come since.

@@ -69,6 +69,12 @@ package final class AccessTokenSource: Sendable {
         state.withLock { $0.cycle.refused(token) }
     }
 
+    /// How old the token is that is sent now; nil when there is none.
+    package var age: Duration? {
+        let now = clocks.monotonic()
+        return state.withLock { $0.cycle.age(at: now) }
+    }
+
     private func wait() async throws(OAuthRefusal) -> AccessToken {
         let result = await withCheckedContinuation { continuation in
             // The request may have ended between the advice and now, and then nobody would wake us.

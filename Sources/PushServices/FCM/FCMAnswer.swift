@@ -117,6 +117,26 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
         }
     }
 
+    package var reason: AnswerReason {
+        switch self {
+        case .accepted: .accepted
+        case .unregistered: .unregistered
+        case .badRegistrationToken: .badRegistrationToken
+        case .malformed: .malformed
+        case .ambiguousArgument: .ambiguousArgument
+        case .accessTokenRefused: .accessTokenRefused
+        case .thirdPartyCredential: .thirdPartyCredential
+        case .senderMismatch: .senderMismatch
+        case .permissionDenied: .permissionDenied
+        case .notFound: .notFound
+        case .phoneThrottled: .phoneThrottled
+        case .projectThrottled: .projectThrottled
+        case .unavailable: .serviceUnavailable
+        case .redirected: .redirected
+        case .unknownRefusal, .unknownFault: .other
+        }
+    }
+
     package var label: String {
         switch self {
         case .accepted: "accepted"

@@ -49,7 +49,9 @@ package struct FCMService: PushService {
                     HTTP2Header(name: "x-goog-api-format-version", value: "2", indexing: .incremental),
                 ],
                 body: message)
-            let attempt = await Attempt.of(request, on: pool, timeout: Self.attemptTimeout) { response in
+            let attempt = await Attempt.of(
+                request, on: pool, timeout: Self.attemptTimeout, number: attempts.number, clocks: clocks
+            ) { response in
                 FCMAnswer(
                     status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
                     at: clocks.wall())

@@ -11,7 +11,10 @@ package protocol OperatorSource: Sendable {
     /// What readiness depends on, alone; in a fixed order.
     func checks() async -> [ReadinessCheck]
 
-    /// Every metric in Prometheus' text format, ``MetricsText/contentType``; nil when the store does not answer, for a
-    /// scrape without the all-time counts would look as if they had been reset.
-    func metrics() async -> [UInt8]?
+    /// Whether every event loop goes round. If not, only a restart helps.
+    func isAlive() async -> Bool
+
+    /// Every metric in Prometheus' text format (``MetricsText/contentType``). Without the all-time counts when the store
+    /// does not answer.
+    func metrics() async -> [UInt8]
 }

@@ -63,6 +63,10 @@ enum Serve {
             _exit(cannotStart)
         }
         log.write(.info, "listening", LogField("host", .disclosed(settings.host)), LogField("port", conductor.port))
+        if let port = conductor.metricsPort {
+            log.write(
+                .info, "operator_listening", LogField("host", .disclosed(settings.metricsHost)), LogField("port", port))
+        }
     }
 
     private static func stop(_ conductor: Conductor, _ log: Log) async {

@@ -25,32 +25,67 @@ struct Assembly {
     func build() throws(StartFault) -> Conductor {
         let database = try openDatabase()
         let loops = try startLoops()
-        let upstreams = try makeUpstreams(tokenLoop: loops[0])
+        let metrics = RelayMetrics(loops: loops.count, clocks: clocks)
+        let upstreams = try makeUpstreams(tokenLoop: loops[0], metrics)
         let shared = makeShared()
         var stores: [SQLiteDeviceStore] = []
         var workers: [Worker] = []
         var port = settings.port
         if port != 0 { try checkPortIsFree() }
-        for loop in loops {
+        for (loop, counters) in zip(loops, metrics.loops) {
             let store = try makeStore(database, on: loop)
             stores.append(store)
-            let upstream = upstreams.open(on: loop, clocks: clocks, report: report)
-            let relay = Relay(shared: shared, store: store, services: upstream.services)
+            let observer = LoopObserver(metrics: counters, report: report)
+            let upstream = upstreams.open(on: loop, clocks: clocks, observer: observer, report: report)
+            let relay = Relay(shared: shared, store: store, services: upstream.services, observer: observer)
             let api = PublicAPI(
-                relay: relay, proxies: settings.trustedProxies, version: settings.version, observer: report)
+                relay: relay, proxies: settings.trustedProxies, version: settings.version, observer: observer)
             let server = HTTPServer(
                 on: loop, listener: try listen(on: port), configuration: serverConfiguration(loops: loops.count),
                 handler: api)
             port = Int(server.port)
             workers.append(
-                Worker(on: loop, server: server, store: store, pools: upstream.pools))
+                Worker(
+                    on: loop, server: server, store: store, pools: upstream.pools,
+                    // It lives on the first loop, whoever uses it.
+                    tokenPool: loop === loops[0] ? upstreams.fcm?.tokenPool : nil, metrics: counters, clocks: clocks))
         }
+        let credentials = CredentialBook(
+            metrics: metrics, providerTokens: upstreams.apns?.tokens, accessTokens: upstreams.fcm?.tokens)
         let housekeeping = Housekeeping(
             on: loops[0], store: stores[0], tally: shared.tally, clocks: clocks, idleDays: settings.idleDays,
-            report: report)
+            credentials: credentials, report: report)
+        let operatorPort = try settings.metricsPort.map { (metricsPort) throws(StartFault) in
+            try makeOperatorPort(
+                metricsPort, shared: shared, credentials: credentials, upstreams: upstreams.names, workers: workers,
+                database: database)
+        }
         return Conductor(
-            loops: loops, workers: workers, housekeeping: housekeeping, database: database,
+            loops: loops, workers: workers, housekeeping: housekeeping, operatorPort: operatorPort, database: database,
             tokenPool: upstreams.fcm?.tokenPool, shutdownTimeout: settings.shutdownTimeout, port: port)
+    }
+
+    /// The operator's port has a loop of its own, so that no question of the operator's delays a push.
+    private func makeOperatorPort(
+        _ port: Int, shared: RelayShared, credentials: CredentialBook, upstreams: [Upstream], workers: [Worker],
+        database: SQLiteDatabase
+    ) throws(StartFault) -> OperatorPort {
+        let listener: ListeningSocket
+        do throws(ListenError) {
+            listener = try ListeningSocket.open(host: settings.metricsHost, port: UInt16(port))
+        } catch {
+            throw .listenForOperator(host: settings.metricsHost, port: port, error)
+        }
+        let loop = try startLoop("operator")
+        let desk = OperatorDesk(
+            on: loop, settings: settings, clocks: clocks, shared: shared, credentials: credentials,
+            upstreams: upstreams, workers: workers, database: database, store: try makeStore(database, on: loop))
+        var configuration = HTTPServerConfiguration()
+        configuration.maximumConnections = 64
+        configuration.maximumBody = 0
+        let server = HTTPServer(
+            on: loop, listener: consume listener, configuration: configuration, handler: OperatorAPI(source: desk))
+        return OperatorPort(desk: desk, server: server)
     }
 
     // MARK: What the process has one of
@@ -70,16 +105,18 @@ struct Assembly {
 
     private func startLoops() throws(StartFault) -> [EventLoop] {
         var loops: [EventLoop] = []
+        for number in 0..<settings.workers { loops.append(try startLoop("relay-loop-\(number)")) }
+        return loops
+    }
+
+    private func startLoop(_ name: String) throws(StartFault) -> EventLoop {
         do throws(EventLoopError) {
-            for number in 0..<settings.workers {
-                let loop = try EventLoop(name: "relay-loop-\(number)")
-                try loop.start()
-                loops.append(loop)
-            }
+            let loop = try EventLoop(name: name)
+            try loop.start()
+            return loop
         } catch {
             throw .loop(error)
         }
-        return loops
     }
 
     private func makeShared() -> RelayShared {
@@ -96,7 +133,7 @@ struct Assembly {
             guardian: MassDeathGuard(), budget: settings.pushBudget, clocks: clocks)
     }
 
-    private func makeUpstreams(tokenLoop: EventLoop) throws(StartFault) -> Upstreams {
+    private func makeUpstreams(tokenLoop: EventLoop, _ metrics: RelayMetrics) throws(StartFault) -> Upstreams {
         let trust: TLSTrust
         do throws(TrustError) {
             trust = try TLSTrust(additionalRootsFile: settings.upstreamCAFile)
@@ -105,7 +142,7 @@ struct Assembly {
         }
         return Upstreams(
             trust: trust, apns: settings.apns.map { apns($0) },
-            fcm: settings.fcm.map { fcm($0, trust: trust, tokenLoop: tokenLoop) })
+            fcm: settings.fcm.map { fcm($0, trust: trust, tokenLoop: tokenLoop, metrics) })
     }
 
     private func apns(_ apns: APNsSettings) -> Upstreams.APNs {
@@ -114,14 +151,16 @@ struct Assembly {
             tokens: ProviderTokenSource(key: apns.key, keyID: apns.keyID, teamID: apns.teamID, clocks: clocks))
     }
 
-    private func fcm(_ fcm: FCMSettings, trust: TLSTrust, tokenLoop: EventLoop) -> Upstreams.FCM {
+    private func fcm(
+        _ fcm: FCMSettings, trust: TLSTrust, tokenLoop: EventLoop, _ metrics: RelayMetrics
+    ) -> Upstreams.FCM {
         let account = fcm.account
         let pool = HTTP2Pool(
             on: tokenLoop, origin: account.tokenURI.origin.origin, trust: trust, configuration: .oauth
-        ) { report.connection("oauth", $0) }
+        ) { report.connection(.oauth, $0) }
         let tokens = AccessTokenSource(
             account: account.account, path: account.tokenURI.path, endpoint: pool, on: tokenLoop, clocks: clocks,
-            observer: report)
+            observer: TokenObserver(metrics: metrics, report: report))
         return Upstreams.FCM(account: account.account, origin: fcm.origin.origin, tokens: tokens, tokenPool: pool)
     }
 
@@ -168,6 +207,7 @@ enum StartFault: Error, CustomStringConvertible {
     case loop(EventLoopError)
     case trust(TrustError)
     case listen(host: String, port: Int, ListenError)
+    case listenForOperator(host: String, port: Int, ListenError)
     case server(HTTPServerError)
 
     var description: String {
@@ -176,6 +216,8 @@ enum StartFault: Error, CustomStringConvertible {
         case .loop(let error): "WORKERS: \(error)"
         case .trust(let error): "UPSTREAM_CA_FILE: \(error)"
         case .listen(let host, let port, let error): "HOST, PORT: cannot listen on \(host) port \(port): \(error)"
+        case .listenForOperator(let host, let port, let error):
+            "METRICS_HOST, METRICS_PORT: cannot listen on \(host) port \(port): \(error)"
         case .server(let error): "\(error)"
         }
     }

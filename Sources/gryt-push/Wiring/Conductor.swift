@@ -13,6 +13,7 @@ actor Conductor {
 
     private let workers: [Worker]
     private let housekeeping: Housekeeping
+    private let operatorPort: OperatorPort?
     private let database: SQLiteDatabase
     private let tokenPool: HTTP2Pool?
     private let shutdownTimeout: Duration
@@ -22,12 +23,14 @@ actor Conductor {
     static let longestSettling: Duration = .seconds(5)
 
     init(
-        loops: [EventLoop], workers: [Worker], housekeeping: Housekeeping, database: SQLiteDatabase,
+        loops: [EventLoop], workers: [Worker], housekeeping: Housekeeping,
+        operatorPort: OperatorPort?, database: SQLiteDatabase,
         tokenPool: HTTP2Pool?, shutdownTimeout: Duration, port: Int
     ) {
         self.loop = loops[0]
         self.workers = workers
         self.housekeeping = housekeeping
+        self.operatorPort = operatorPort
         self.database = database
         self.tokenPool = tokenPool
         self.shutdownTimeout = shutdownTimeout
@@ -38,7 +41,11 @@ actor Conductor {
     func start() async throws(HTTPServerError) {
         for worker in workers { try await worker.start() }
         await housekeeping.start()
+        try await operatorPort?.start()
     }
+
+    /// The operator's port; nil when there is none.
+    nonisolated var metricsPort: Int? { operatorPort.map { Int($0.server.port) } }
 
     /// How a drain ended.
     enum Drained: Sendable {
@@ -56,6 +63,7 @@ actor Conductor {
             return .hurried
         }
         isDraining = true
+        await operatorPort?.desk.beginDrain()
         let timeout = shutdownTimeout
         let cutShort = await withTaskGroup(of: Int.self) { group in
             for worker in workers { group.addTask { await worker.drain(within: timeout) } }
@@ -65,9 +73,30 @@ actor Conductor {
         }
         for worker in workers { await worker.settle(within: Self.longestSettling) }
         await housekeeping.end()
+        // It answers to the last, so that nobody takes a long drain for a crash.
+        await operatorPort?.stop()
         for worker in workers { await worker.stop() }
         await tokenPool?.close()
         await database.close()
         return .finished(cutShort: cutShort)
+    }
+}
+
+/// The operator's listener and who answers it, both on a loop of their own.
+struct OperatorPort: Sendable {
+    let desk: OperatorDesk
+    let server: HTTPServer
+
+    /// Starts to answer.
+    func start() async throws(HTTPServerError) {
+        try await server.start()
+        await desk.start()
+    }
+
+    /// Answers what is being asked, and no more.
+    func stop() async {
+        _ = await server.drain(within: .seconds(1))
+        await server.stop()
+        await desk.close()
     }
 }

@@ -2,9 +2,11 @@ import DeviceStore
 import EventLoops
 import PushModel
 import Relay
+import RelayAPI
 import Telemetry
 
-/// What is done by the clock: counts are written each second, and capabilities that nobody uses are dropped.
+/// What is done by the clock: counts are written each second, the operator is told what has changed, and capabilities
+/// that nobody uses are dropped.
 ///
 /// Runs on one loop until it is told to end.
 actor Housekeeping {
@@ -13,6 +15,10 @@ actor Housekeeping {
 
     /// How often the counts are written: what a crash may cost.
     static let countingInterval: Duration = .seconds(1)
+    /// How often the last counts are tried to be written before they are given up.
+    static let lastTries = 5
+    /// How long is waited between two of these tries.
+    static let lastPause: Duration = .milliseconds(100)
     /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
     static let sweepInterval: Duration = .seconds(3600)
     /// How many are dropped at a time, each batch in a transaction of its own, so that no registration waits long.
@@ -22,45 +28,78 @@ actor Housekeeping {
     private let tally: DailyTally
     private let clocks: Clocks
     private let idleDays: Int
+    private let credentials: CredentialBook
     private let report: OperatorReport
+    private var known: PerPlatform<CredentialSnapshot.State>
     private var isEnding = false
 
     init(
         on loop: EventLoop, store: any DeviceStore, tally: DailyTally, clocks: Clocks, idleDays: Int,
-        report: OperatorReport
+        credentials: CredentialBook, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
         self.tally = tally
         self.clocks = clocks
         self.idleDays = idleDays
+        self.credentials = credentials
         self.report = report
+        let reckoning = WallReckoning(clocks)
+        known = PerPlatform { credentials.snapshot($0, reckoning).state }
     }
 
-    /// Starts both rhythms.
+    /// Starts all rhythms.
     func start() {
         Task { await keepCounting() }
+        Task { await keepTelling() }
         if idleDays > 0 { Task { await keepSweeping() } }
     }
 
-    /// Ends both and writes what has been counted so far.
+    /// Ends them and writes what has been counted so far. A disk that takes nothing is asked a few times, and what it does
+    /// not take is lost and told of.
     func end() async {
         isEnding = true
-        await writeCounts()
+        tellChanges()
+        for _ in 1..<Self.lastTries where !(await writeCounts()) { await loop.sleep(for: Self.lastPause) }
+        if !(await writeCounts()) { report.countsLost(tally.unwritten.counts.values.reduce(0, +)) }
     }
 
+    /// A second from one beginning to the next, so that a slow disk does not add to what a crash may cost.
     private func keepCounting() async {
+        var due = clocks.monotonic()
         while !isEnding {
-            await loop.sleep(for: Self.countingInterval)
+            due = max(due.advanced(by: Self.countingInterval), clocks.monotonic())
+            await loop.sleep(for: due.duration(since: clocks.monotonic()))
             if !isEnding { await writeCounts() }
         }
     }
 
-    private func writeCounts() async {
+    @discardableResult
+    private func writeCounts() async -> Bool {
         do throws(StoreError) {
             try await tally.write(to: store)
+            return true
         } catch {
-            report.storeFailed("counts", error)
+            report.storeFailed(.counts, error)
+            return false
+        }
+    }
+
+    /// Apart from the counting, for that may wait for a disk.
+    private func keepTelling() async {
+        while !isEnding {
+            await loop.sleep(for: .seconds(1))
+            tellChanges()
+            report.tellHeldBack()
+        }
+    }
+
+    private func tellChanges() {
+        let reckoning = WallReckoning(clocks)
+        for platform in Platform.allCases {
+            let state = credentials.snapshot(platform, reckoning).state
+            if !state.isSameKind(as: known[platform]) { report.credential(platform, state) }
+            known[platform] = state
         }
     }
 
@@ -81,8 +120,15 @@ actor Housekeeping {
                 if batch < Self.sweepBatch { break }
             }
         } catch {
-            report.storeFailed("sweep", error)
+            report.storeFailed(.sweep, error)
         }
         if dropped > 0 { report.dropped(idle: dropped) }
+    }
+}
+
+extension CredentialSnapshot.State {
+    /// Whether both say the same, whenever it began.
+    fileprivate func isSameKind(as other: Self) -> Bool {
+        CredentialStateLabel(self) == CredentialStateLabel(other)
     }
 }

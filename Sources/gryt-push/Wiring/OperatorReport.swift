@@ -2,6 +2,7 @@ import DeviceStore
 import HTTP2Client
 import PushModel
 import PushServices
+import Relay
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -57,8 +58,8 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     }
 
     /// Something happened to a connection to a push service.
-    func connection(_ service: StaticString, _ event: HTTP2ConnectionEvent) {
-        let service = LogField("service", service)
+    func connection(_ upstream: Upstream, _ event: HTTP2ConnectionEvent) {
+        let service = LogField("service", .label(upstream))
         switch event {
         case .failed(let cause):
             log.writeRarely(
@@ -78,11 +79,40 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     }
 
     /// The store could not do something that nobody waits for, or that somebody was refused for.
-    func storeFailed(_ what: StaticString, _ error: StoreError) {
+    func storeFailed(_ task: StoreTask, _ error: StoreError) { storeFailed(LogField("what", .label(task)), error) }
+
+    /// The store could not do something that the relay does by itself.
+    func storeFailed(_ chore: Chore, _ error: StoreError) { storeFailed(LogField("what", .label(chore)), error) }
+
+    /// What the relay asks of the store by itself. Raw values stand in the log.
+    enum Chore: String {
+        case counts
+        case sweep
+    }
+
+    private func storeFailed(_ what: LogField, _ error: StoreError) {
         log.writeRarely(
             error.needsOperator ? .error : .warning, "store_failed", kind: LogField("fault", .disclosed(error.label)),
-            LogField("what", what), LogField("detail", .disclosed(error.operatorLine)))
+            what, LogField("detail", .disclosed(error.operatorLine)))
     }
+
+    /// Counts could not be written before the end, and are lost.
+    func countsLost(_ count: Int) {
+        log.write(.error, "counts_lost", LogField("count", count))
+    }
+
+    /// What a push service thinks of the operator's credentials has changed.
+    func credential(_ platform: Platform, _ state: CredentialSnapshot.State) {
+        let field = LogField("platform", .label(platform))
+        switch state {
+        case .unset, .untried: break
+        case .accepted: log.writeRarely(.info, "credentials_accepted", kind: field)
+        case .refused: log.writeRarely(.error, "credentials_refused", kind: field)
+        }
+    }
+
+    /// Tells of what was held back and is over.
+    func tellHeldBack() { log.writeHeldBack() }
 
     /// Devices of an older relay are being taken over.
     func takingOver(_ progress: TakeoverProgress) {

@@ -4,6 +4,7 @@ import HTTP2Client
 import PushModel
 import PushServices
 import Relay
+import Telemetry
 
 /// The push services, as the whole process shares them: credentials and trust. Each loop makes its own connections.
 struct Upstreams: Sendable {
@@ -28,26 +29,33 @@ struct Upstreams: Sendable {
     var apns: APNs?
     var fcm: FCM?
 
+    /// What there are credentials for, in the order of `Upstream.allCases`.
+    var names: [Upstream] {
+        (apns == nil ? [] : [.apns, .apnsSandbox]) + (fcm == nil ? [] : [.fcm, .oauth])
+    }
+
     /// Makes this loop's connections to both services, which open at their first push.
-    func open(on loop: EventLoop, clocks: Clocks, report: OperatorReport) -> LoopUpstreams {
-        var pools: [HTTP2Pool] = []
-        func pool(_ service: StaticString, _ origin: Origin, _ configuration: HTTP2PoolConfiguration) -> HTTP2Pool {
+    func open(
+        on loop: EventLoop, clocks: Clocks, observer: any DeliveryObserver, report: OperatorReport
+    ) -> LoopUpstreams {
+        var pools: [NamedPool] = []
+        func pool(_ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration) -> HTTP2Pool {
             let pool = HTTP2Pool(on: loop, origin: origin, trust: trust, configuration: configuration) {
-                report.connection(service, $0)
+                report.connection(upstream, $0)
             }
-            pools.append(pool)
+            pools.append(NamedPool(upstream: upstream, pool: pool))
             return pool
         }
         let ios = apns.map { apns in
             APNsService(
                 topic: apns.topic, tokens: apns.tokens,
-                production: pool("apns", apns.production, .apns),
-                sandbox: pool("apns_sandbox", apns.sandbox, .apns), clocks: clocks, observer: report)
+                production: pool(.apns, apns.production, .apns),
+                sandbox: pool(.apnsSandbox, apns.sandbox, .apns), clocks: clocks, observer: observer)
         }
         let android = fcm.map { fcm in
             FCMService(
-                projectID: fcm.account.projectID, tokens: fcm.tokens, pool: pool("fcm", fcm.origin, .fcm),
-                clocks: clocks, observer: report)
+                projectID: fcm.account.projectID, tokens: fcm.tokens, pool: pool(.fcm, fcm.origin, .fcm),
+                clocks: clocks, observer: observer)
         }
         return LoopUpstreams(services: PushServiceSet(ios: ios, android: android), pools: pools)
     }
@@ -56,7 +64,13 @@ struct Upstreams: Sendable {
 /// One loop's way to the push services.
 struct LoopUpstreams: Sendable {
     var services: PushServiceSet
-    var pools: [HTTP2Pool]
+    var pools: [NamedPool]
+}
+
+/// A pool and what it leads to.
+struct NamedPool: Sendable {
+    var upstream: Upstream
+    var pool: HTTP2Pool
 }
 
 extension HTTP2PoolConfiguration {
@@ -66,7 +80,7 @@ extension HTTP2PoolConfiguration {
         var configuration = HTTP2PoolConfiguration(initialStreamLimit: 1)
         configuration.idlePingAfter = .seconds(3600)
         configuration.maximumResponseBody = 8 * 1024
-        configuration.retainedHeaders = ["retry-after"]
+        configuration.retainedHeaders = ["retry-after", "date"]
         return configuration
     }()
 
@@ -75,7 +89,7 @@ extension HTTP2PoolConfiguration {
         var configuration = HTTP2PoolConfiguration(initialStreamLimit: 100)
         configuration.idleTimeout = .seconds(90)
         configuration.maximumResponseBody = 64 * 1024
-        configuration.retainedHeaders = ["retry-after"]
+        configuration.retainedHeaders = ["retry-after", "date"]
         return configuration
     }()
 

@@ -2,6 +2,8 @@ import DeviceStore
 import EventLoops
 import HTTP2Client
 import HTTPServer
+import PushModel
+import Telemetry
 
 /// What one loop does: its HTTP server, its way to the devices, and its connections to the push services.
 actor Worker {
@@ -10,19 +12,52 @@ actor Worker {
 
     private let server: HTTPServer
     private let store: any DeviceStore
-    private let pools: [HTTP2Pool]
+    private let pools: [NamedPool]
+    private let tokenPool: HTTP2Pool?
+    private let metrics: LoopMetrics
+    private let clocks: Clocks
     private var mustHurry = false
+    private var isStopped = false
 
-    init(on loop: EventLoop, server: HTTPServer, store: any DeviceStore, pools: [HTTP2Pool]) {
+    /// How often the loop's timer is watched.
+    static let beatInterval: Duration = .milliseconds(500)
+
+    /// - Parameter tokenPool: the pool to Google's token endpoint where it lives on this loop. Somebody else closes it.
+    init(
+        on loop: EventLoop, server: HTTPServer, store: any DeviceStore, pools: [NamedPool], tokenPool: HTTP2Pool?,
+        metrics: LoopMetrics, clocks: Clocks
+    ) {
         self.loop = loop
         self.server = server
         self.store = store
         self.pools = pools
+        self.tokenPool = tokenPool
+        self.metrics = metrics
+        self.clocks = clocks
     }
 
     /// Starts to take requests.
     func start() async throws(HTTPServerError) {
         try await server.start()
+        Task { await keepBeating() }
+    }
+
+    /// Measures how late the loop's timers fire: what a push waits behind other work.
+    private func keepBeating() async {
+        while !isStopped {
+            let due = clocks.monotonic().advanced(by: Self.beatInterval)
+            await loop.sleep(for: Self.beatInterval)
+            let now = clocks.monotonic()
+            metrics.beat(late: now.nanoseconds - due.nanoseconds, at: now)
+        }
+    }
+
+    /// The state of things, for the operator.
+    func status() async -> WorkerStatus {
+        var status = WorkerStatus(openConnections: await server.openConnections)
+        for named in pools { status.pools.append((named.upstream, await named.pool.snapshot())) }
+        if let tokenPool { status.pools.append((.oauth, await tokenPool.snapshot())) }
+        return status
     }
 
     /// Takes no new connections, and answers what is in flight, for at most so long.
@@ -53,7 +88,16 @@ actor Worker {
 
     /// Ends everything that is still open.
     func stop() async {
-        for pool in pools { await pool.close() }
+        isStopped = true
+        for named in pools { await named.pool.close() }
         await store.close()
     }
+}
+
+/// What one loop says to the operator.
+struct WorkerStatus: Sendable {
+    /// Connections to the public port.
+    var openConnections: Int
+    /// Connections to push services.
+    var pools: [(upstream: Upstream, snapshot: HTTP2PoolSnapshot)] = []
 }

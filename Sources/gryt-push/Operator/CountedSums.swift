@@ -1,0 +1,78 @@
+import DeviceStore
+import EventLoops
+import PushModel
+import Relay
+import RelayAPI
+
+/// Reads the counts of the store and adds what is gathered and not written yet: each count once, also while a write is
+/// under way. Belongs to one actor.
+final class CountedSums {
+    /// While a write is under way nobody knows whether the store has it already; how long to wait for its end, in tries
+    /// of ``pause`` each.
+    static let tries = 20
+    static let pause: Duration = .milliseconds(5)
+
+    private let store: any DeviceStore
+    private let tally: DailyTally
+    private let pause: @Sendable () async -> Void
+    /// What was told before. A sum that was told is never taken back, not even while a slow disk leaves it open whether a
+    /// write has happened.
+    private var told: [AllTimeKey: Int] = [:]
+
+    private struct AllTimeKey: Hashable {
+        var event: CountedEvent
+        var platform: Platform
+        var kind: Kind?
+    }
+
+    /// - Parameter pause: waits for ``pause``.
+    init(store: any DeviceStore, tally: DailyTally, pause: @escaping @Sendable () async -> Void) {
+        self.store = store
+        self.tally = tally
+        self.pause = pause
+    }
+
+    /// The sums over all days. They never sink.
+    func allTime() async throws(StoreError) -> [AllTimeTotal] {
+        let (stored, unwritten) = try await together { () throws(StoreError) in try await store.allTimeCounts() }
+        var sums: [AllTimeKey: Int] = [:]
+        for total in stored {
+            sums[AllTimeKey(event: total.event, platform: total.platform, kind: total.kind), default: 0] += total.n
+        }
+        for (count, n) in unwritten {
+            sums[AllTimeKey(event: count.event, platform: count.platform, kind: count.kind), default: 0] += n
+        }
+        told.merge(sums, uniquingKeysWith: max)
+        return told.map { AllTimeTotal(event: $0.key.event, platform: $0.key.platform, kind: $0.key.kind, n: $0.value) }
+    }
+
+    /// The counts from a day on, in their order, and the registrations held.
+    func daily(from day: UTCDay) async throws(StoreError) -> DailyStatistics {
+        let ((devices, stored), unwritten) = try await together { () throws(StoreError) in
+            (try await store.deviceCounts(), try await store.dailyCounts(from: day))
+        }
+        var sums: [DailyCount: Int] = [:]
+        for total in stored { sums[total.count, default: 0] += total.n }
+        for (count, n) in unwritten where count.day >= day { sums[count, default: 0] += n }
+        let daily = sums.sorted { $0.key < $1.key }.map { DailyTotal(count: $0.key, n: $0.value) }
+        return DailyStatistics(from: day, devices: devices, daily: daily)
+    }
+
+    private func together<Value: Sendable>(
+        _ read: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> (Value, [DailyCount: Int]) {
+        for _ in 1..<Self.tries {
+            let unwritten = tally.unwritten
+            if unwritten.isSettled {
+                let value = try await read()
+                if tally.holds(unwritten) { return (value, unwritten.counts) }
+            } else {
+                await pause()
+            }
+        }
+        // The disk takes its time. What is being written is left out, and comes with the next reading.
+        let unwritten = tally.unwritten
+        let value = try await read()
+        return (value, tally.holds(unwritten) ? unwritten.counts : [:])
+    }
+}

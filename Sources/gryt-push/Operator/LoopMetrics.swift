@@ -1,0 +1,184 @@
+import HTTP2Client
+import PushModel
+import PushServices
+import Relay
+import RelayAPI
+import Synchronization
+import Telemetry
+
+/// What one loop counts. Its own loop writes, by plain atomic additions that nobody contends for; a scrape reads from
+/// elsewhere whenever it likes, and adds the loops up.
+final class LoopMetrics: DeliveryObserver, RefusalObserver {
+    /// How late a loop's timers may fire, from the kernel's own grain to what hurts.
+    static let lagBounds: [Duration] = [
+        .milliseconds(1), .microseconds(2500), .milliseconds(5), .milliseconds(10), .milliseconds(25),
+        .milliseconds(50), .milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(5),
+    ]
+
+    /// What concerns each platform.
+    let platforms = PerPlatform { _ in PlatformMetrics() }
+    /// Requests refused.
+    let refusals = LabelledCounters<RefusalCode>()
+    /// How late timers fired.
+    let lag = Histogram(bounds: lagBounds)
+
+    private let clocks: Clocks
+    private let lastBeat: Atomic<Int64>
+
+    init(clocks: Clocks) {
+        self.clocks = clocks
+        lastBeat = Atomic(clocks.monotonic().nanoseconds)
+    }
+
+    func attempted(_ attempt: Attempt, platform: Platform) {
+        platforms[platform].count(attempt, clocks)
+    }
+
+    /// A push has its verdict.
+    func pushed(
+        _ verdict: PushVerdict, _ platform: Platform, startedAt: MonotonicInstant, endedAt: MonotonicInstant
+    ) {
+        guard let outcome = PushOutcome(verdict) else { return }
+        platforms[platform].pushes[outcome.ordinal].add(nanoseconds: endedAt.nanoseconds - startedAt.nanoseconds)
+    }
+
+    func refused(_ refusal: Refusal) { refusals[refusal.label].add() }
+
+    /// The loop's timer fired, so much later than it was meant to.
+    func beat(late nanoseconds: Int64, at now: MonotonicInstant) {
+        lag.add(nanoseconds: nanoseconds)
+        lastBeat.store(now.nanoseconds, ordering: .relaxed)
+    }
+
+    /// For how long the loop has not gone round.
+    func silence(at now: MonotonicInstant) -> Duration {
+        .nanoseconds(max(0, now.nanoseconds - lastBeat.load(ordering: .relaxed)))
+    }
+}
+
+/// What one loop counts about the pushes to one platform.
+final class PlatformMetrics: Sendable {
+    /// How long pushes took, one for each ``PushOutcome``.
+    let pushes = PushOutcome.allCases.map { _ in Histogram() }
+    /// How long answers took, one attempt at a time.
+    let upstream = Histogram()
+    /// Answers.
+    let answers = DoublyLabelledCounters<StatusClass, AnswerReason>()
+    /// Attempts without an answer.
+    let failures = LabelledCounters<FailureReason>()
+    /// Attempts that repeated an earlier one.
+    let retries = Counter()
+    /// What answers say about the credentials.
+    let credentials = CredentialRecord()
+
+    private static let never: Int64 = .min
+    private static let skewInterval: Int64 = 1_000_000_000
+
+    private let acceptedAt = Atomic<Int64>(never)
+    private let skewDueAt = Atomic<Int64>(never)
+    private let skewAt = Atomic<Int64>(never)
+    private let skewNanoseconds = Atomic<Int64>(0)
+
+    /// Counts an attempt. On the loop.
+    func count(_ attempt: Attempt, _ clocks: Clocks) {
+        if attempt.number > 1 { retries.add() }
+        switch attempt.end {
+        case .answered(let answer, let response):
+            upstream.add(nanoseconds: attempt.endedAt.nanoseconds - attempt.startedAt.nanoseconds)
+            let reason = answer.reason
+            answers[StatusClass(response.status), reason].add()
+            credentials.note(answer.evidence, at: attempt.endedAt)
+            if case .accepted = reason { acceptedAt.store(attempt.endedAt.nanoseconds, ordering: .relaxed) }
+            measureSkew(response, attempt, clocks)
+        case .failed(let failure):
+            failures[FailureReason(failure)].add()
+        }
+    }
+
+    /// When a push was last accepted, on the clock that never jumps; nil when none was.
+    var lastSuccess: Int64? {
+        let value = acceptedAt.load(ordering: .relaxed)
+        return value == Self.never ? nil : value
+    }
+
+    /// By how much the clock on the wall is ahead of the push service's, and when that was measured; nil when it never was.
+    var skew: (nanoseconds: Int64, measuredAt: Int64)? {
+        let measuredAt = skewAt.load(ordering: .acquiring)
+        return measuredAt == Self.never ? nil : (skewNanoseconds.load(ordering: .relaxed), measuredAt)
+    }
+
+    /// `Date` is the second in which the answer was made, so on average half a second more had passed.
+    private func measureSkew(_ response: HTTP2Response, _ attempt: Attempt, _ clocks: Clocks) {
+        let now = attempt.endedAt.nanoseconds
+        guard now >= skewDueAt.load(ordering: .relaxed) else { return }
+        skewDueAt.store(now + Self.skewInterval, ordering: .relaxed)
+        guard let date = response.value(of: "date").flatMap(HTTPDate.instant(of:)) else { return }
+        let skew = (clocks.wall().milliseconds - date.milliseconds - 500) * 1_000_000
+        skewNanoseconds.store(skew, ordering: .relaxed)
+        skewAt.store(now, ordering: .releasing)
+    }
+}
+
+/// How a push ended that had a device and a push service: the values of the label `outcome`.
+enum PushOutcome: String, MetricLabelValue {
+    /// The push service took it.
+    case accepted
+    /// The phone is gone.
+    case gone
+    /// The push service throttles this phone.
+    case throttled
+    /// The push service did not take it, or did not answer.
+    case failed
+    /// Too much at once.
+    case overloaded
+
+    /// Nil for a verdict that no push service was asked for.
+    init?(_ verdict: PushVerdict) {
+        switch verdict {
+        case .accepted: self = .accepted
+        case .gone: self = .gone
+        case .phoneThrottled: self = .throttled
+        case .upstreamFailed: self = .failed
+        case .overloaded: self = .overloaded
+        case .addressLimited, .capabilityLimited, .unknownCapability, .platformUnavailable, .storeFailed: return nil
+        }
+    }
+
+    var ordinal: Int {
+        switch self {
+        case .accepted: 0
+        case .gone: 1
+        case .throttled: 2
+        case .failed: 3
+        case .overloaded: 4
+        }
+    }
+}
+
+/// One of a thing for each platform.
+struct PerPlatform<Value> {
+    private var ios: Value
+    private var android: Value
+
+    init(_ make: (Platform) -> Value) {
+        ios = make(.ios)
+        android = make(.android)
+    }
+
+    subscript(platform: Platform) -> Value {
+        get {
+            switch platform {
+            case .ios: ios
+            case .android: android
+            }
+        }
+        set {
+            switch platform {
+            case .ios: ios = newValue
+            case .android: android = newValue
+            }
+        }
+    }
+}
+
+extension PerPlatform: Sendable where Value: Sendable {}

@@ -1,0 +1,160 @@
+import PushModel
+import PushServices
+import RelayAPI
+import Telemetry
+
+/// What the process counts: its loops, and what it has one of.
+final class RelayMetrics: AccessTokenObserver {
+    /// One for each loop.
+    let loops: [LoopMetrics]
+    /// Requests for an access token.
+    let accessTokens = LabelledCounters<AccessTokenResult>()
+    /// What the answers to them say about the service account. They are made one at a time.
+    let tokenCredentials = CredentialRecord()
+
+    private let clocks: Clocks
+
+    init(loops: Int, clocks: Clocks) {
+        self.loops = (0..<loops).map { _ in LoopMetrics(clocks: clocks) }
+        self.clocks = clocks
+    }
+
+    func requested(_ result: Result<Duration, OAuthFailure>) {
+        let result = AccessTokenResult(result)
+        accessTokens[result].add()
+        tokenCredentials.note(result.evidence, at: clocks.monotonic())
+    }
+
+    /// What all loops have counted about one platform, together.
+    func platform(_ platform: Platform) -> PlatformReading {
+        let parts = loops.map { PlatformReading($0.platforms[platform]) }
+        return parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
+    }
+
+    /// How late the timers of all loops fired.
+    var lag: HistogramReading {
+        loops.dropFirst().reduce(loops[0].lag.reading) { $0 + $1.lag.reading }
+    }
+
+    /// Requests refused, in the order of ``RefusalCode``'s cases.
+    var refusals: [Int] { sum(loops.map { $0.refusals.values }) }
+}
+
+/// What has been counted about one platform at one moment, by one loop or by several.
+struct PlatformReading: Sendable {
+    /// In the order of ``PushOutcome``'s cases.
+    var pushes: [HistogramReading]
+    /// How long answers took.
+    var upstream: HistogramReading
+    /// By ``StatusClass``, then by ``AnswerReason``.
+    var answers: [[Int]]
+    /// In the order of ``FailureReason``'s cases.
+    var failures: [Int]
+    /// Attempts that repeated an earlier one.
+    var retries: Int
+    /// What answers say about the credentials.
+    var credentials: CredentialTrace
+    /// When a push was last accepted, on the clock that never jumps, in nanoseconds.
+    var lastSuccess: Int64?
+    /// By how much the clock on the wall is ahead, and when that was measured.
+    var skew: (nanoseconds: Int64, measuredAt: Int64)?
+
+    init(_ metrics: PlatformMetrics) {
+        pushes = metrics.pushes.map(\.reading)
+        upstream = metrics.upstream.reading
+        answers = metrics.answers.values
+        failures = metrics.failures.values
+        retries = metrics.retries.value
+        credentials = metrics.credentials.trace
+        lastSuccess = metrics.lastSuccess
+        skew = metrics.skew
+    }
+
+    /// The two together.
+    func adding(_ other: PlatformReading) -> PlatformReading {
+        var whole = self
+        whole.pushes = zip(pushes, other.pushes).map { $0 + $1 }
+        whole.upstream = upstream + other.upstream
+        whole.answers = zip(answers, other.answers).map { sum([$0, $1]) }
+        whole.failures = sum([failures, other.failures])
+        whole.retries += other.retries
+        whole.credentials = .together([credentials, other.credentials])
+        whole.lastSuccess = [lastSuccess, other.lastSuccess].compactMap(\.self).max()
+        whole.skew = [skew, other.skew].compactMap(\.self).max { $0.measuredAt < $1.measuredAt }
+        return whole
+    }
+}
+
+private func sum(_ rows: [[Int]]) -> [Int] {
+    rows.dropFirst().reduce(rows[0]) { zip($0, $1).map(+) }
+}
+
+/// How a request for an access token ended: the values of the label `result`.
+enum AccessTokenResult: String, MetricLabelValue {
+    /// There is a new token.
+    case renewed
+    /// The endpoint could not be reached.
+    case unreachable
+    /// The endpoint has a fault of its own.
+    case unavailable
+    /// The answer was no token.
+    case malformed
+    /// The account or its key was not accepted.
+    case refused
+    /// The times in the assertion were not accepted.
+    case clock
+
+    init(_ result: Result<Duration, OAuthFailure>) {
+        self =
+            switch result {
+            case .success: .renewed
+            case .failure(.unreachable): .unreachable
+            case .failure(.unavailable): .unavailable
+            case .failure(.malformed): .malformed
+            case .failure(.refused): .refused
+            case .failure(.clock): .clock
+            }
+    }
+
+    /// What it says about the service account.
+    var evidence: CredentialEvidence {
+        switch self {
+        case .renewed: .accepted
+        case .refused, .clock: .refused
+        case .unreachable, .unavailable, .malformed: .none
+        }
+    }
+}
+
+/// The credentials of both platforms, and what is thought of them.
+struct CredentialBook: Sendable {
+    let metrics: RelayMetrics
+    /// Nil without credentials for APNs.
+    let providerTokens: ProviderTokenSource?
+    /// Nil without credentials for FCM.
+    let accessTokens: AccessTokenSource?
+
+    /// Whether there are any for a platform.
+    func isSet(_ platform: Platform) -> Bool {
+        switch platform {
+        case .ios: providerTokens != nil
+        case .android: accessTokens != nil
+        }
+    }
+
+    /// What is known about a platform's now.
+    func snapshot(_ platform: Platform, _ reckoning: WallReckoning) -> CredentialSnapshot {
+        let pushes = CredentialTrace.together(metrics.loops.map { $0.platforms[platform].credentials.trace })
+        let tokens: CredentialTrace
+        let age: Duration?
+        switch platform {
+        case .ios: (tokens, age) = (CredentialTrace(), providerTokens?.age)
+        case .android: (tokens, age) = (metrics.tokenCredentials.trace, accessTokens?.age)
+        }
+        return CredentialSnapshot(
+            platform: platform,
+            state: .init(isSet: isSet(platform), pushes: pushes, tokens: tokens, reckoning: reckoning), tokenAge: age,
+            lastAccepted: [pushes.lastAccepted, tokens.lastAccepted].compactMap(\.self).max()
+                .map { reckoning.instant($0) })
+    }
+}
