@@ -84,6 +84,12 @@ let package = Package(
             ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops"]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
+        tests(
+            "OperatorTests",
+            [
+                "gryt-push", "RelayAPI", "Relay", "PushServices", "HTTP2Client", "SQLiteDeviceStore", "DeviceStore",
+                "PushModel", "Telemetry", "EventLoops",
+            ]),
         tests("ProgramTests", ["gryt-push", "PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )

@@ -9,6 +9,9 @@ struct DataDirectory {
     /// The database file.
     var database: String { path + "/push.db" }
 
+    /// Whether there is a database file.
+    var hasDatabase: Bool { unsafe access(database, F_OK) == 0 }
+
     /// Makes the directory (and those above it) where it is missing, for the owner alone, and an empty database file in
     /// it. What is there already is closed to other users as far as the relay may.
     ///

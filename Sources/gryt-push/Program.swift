@@ -8,6 +8,8 @@ struct Program {
         switch Command(Array(CommandLine.arguments.dropFirst())) {
         case .serve:
             exit(Serve.run())
+        case .stats(let days, let asJSON):
+            exit(Stats.run(days: days, asJSON: asJSON))
         case .showVersion:
             StandardOutputText.write(Settings.versionOfProcess())
         case .showHelp:

@@ -194,10 +194,10 @@ struct Scene {
         await relay.push(PushRequest(client: client, capability: capability, kind: kind, preview: preview))
     }
 
-    /// What has been counted since the last call, days left out.
+    /// What has been counted, days left out.
     func counted() -> [String: Int] {
         var counts: [String: Int] = [:]
-        for (key, n) in tally.take() {
+        for (key, n) in tally.unwritten.counts {
             counts["\(key.event.rawValue) \(key.platform.rawValue)\(key.kind.map { " " + $0.rawValue } ?? "")"] = n
         }
         return counts

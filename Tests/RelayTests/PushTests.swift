@@ -259,30 +259,3 @@ struct RegistrationTests {
         #expect(await scene.push(try await scene.registered()) == .accepted)
     }
 }
-
-@Suite(.timeLimit(.minutes(1)))
-struct DailyTallyTests {
-    static let day = UTCDay(number: 20_000)
-
-    @Test func `counts that could not be written are written later, with what came since`() async throws {
-        let tally = DailyTally()
-        let store = MemoryStore()
-        tally.count(.sent(.dm), .ios, on: Self.day)
-        store.fail(with: .full)
-        await #expect(throws: StoreError.full) { try await tally.write(to: store) }
-        tally.count(.sent(.dm), .ios, on: Self.day)
-        store.fail(with: nil)
-        try await tally.write(to: store)
-        #expect(store.counts == [DailyCount(day: Self.day, event: .sent, platform: .ios, kind: .dm): 2])
-        try await tally.write(to: store)
-        #expect(store.counts.values.reduce(0, +) == 2)
-    }
-
-    @Test func `each day has its own counts`() {
-        let tally = DailyTally()
-        tally.count(.gone, .android, on: Self.day)
-        tally.count(.gone, .android, on: UTCDay(number: 20_001))
-        #expect(tally.take().count == 2)
-        #expect(tally.take().isEmpty)
-    }
-}

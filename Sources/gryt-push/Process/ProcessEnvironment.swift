@@ -8,6 +8,11 @@ extension Settings {
             cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     }
 
+    /// The data directory alone, whatever is wrong with the rest.
+    static func dataDirectoryOfProcess() throws(SettingsError) -> String {
+        try dataDirectory(environment: environmentOfProcess(), dotEnv: dotEnvOfProcess())
+    }
+
     /// The version that the settings name, also where the rest of them cannot be right.
     static func versionOfProcess() -> String {
         environmentOfProcess()[SettingName.version.rawValue] ?? "dev"

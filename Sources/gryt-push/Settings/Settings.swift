@@ -84,7 +84,7 @@ struct Settings: Sendable {
             // Both listeners may share a port with others (SO_REUSEPORT), so the system would not refuse it.
             reader.fault(.metricsPort, "must differ from PORT")
         }
-        dataDirectory = reader.text(.dataDirectory, default: "./data", form: "a path", where: { !$0.contains("\0") })
+        dataDirectory = Self.dataDirectory(&reader)
         version = reader.text(
             .version, default: "dev", form: "at most 64 printable ASCII characters without blanks",
             where: { $0.utf8.count <= 64 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
@@ -122,6 +122,19 @@ struct Settings: Sendable {
         Self.warnOfForwardProxies(&reader, environment)
         warnings = reader.warnings
         guard reader.faults.isEmpty else { throw SettingsError(faults: reader.faults, warnings: reader.warnings) }
+    }
+
+    /// The data directory alone. No other setting has to be right, nor has the rest of the `.env` file.
+    static func dataDirectory(environment: [String: String], dotEnv: String?) throws(SettingsError) -> String {
+        var reader = SettingsReader(environment: environment, dotEnv: dotEnv, readFile: SystemFile.read)
+        let before = reader.faults.count
+        let directory = dataDirectory(&reader)
+        guard reader.faults.count == before else { throw SettingsError(faults: reader.faults, warnings: []) }
+        return directory
+    }
+
+    private static func dataDirectory(_ reader: inout SettingsReader) -> String {
+        reader.text(.dataDirectory, default: "./data", form: "a path", where: { !$0.contains("\0") })
     }
 
     private static func trustedProxies(_ reader: inout SettingsReader) -> TrustedProxies {
