@@ -84,7 +84,9 @@ enum InventedYear {
                 add(.registered, platform, nil, 9 * share)
                 add(.gone, platform, nil, age == 120 ? 70 * share : 3 * share)
                 // One evening on which Google failed, and a few pushes on some other days.
-                add(.failed, platform, nil, age == 17 && platform == .android ? 4100 : numbers.next(below: 4) * share / 9)
+                add(
+                    .failed, platform, nil,
+                    age == 17 && platform == .android ? 4100 : numbers.next(below: 4) * share / 9)
             }
         }
         return rows

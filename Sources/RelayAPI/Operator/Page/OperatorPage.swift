@@ -1,5 +1,5 @@
-package import HTTPServer
 import DeviceStore
+package import HTTPServer
 import PushModel
 
 /// The page for people on the operator's port: is anything wrong, what do the push services answer, how many pushes.
@@ -108,7 +108,8 @@ package enum OperatorPage {
             writeTile("Pushes accepted today", todays(.sent), to: &tiles)
             writeTile("Pushes failed today", todays(.failed), to: &tiles)
             writeTile(
-                "Devices held", snapshot.statistics.map { PageText.number($0.devices.ios + $0.devices.android) } ?? "unknown",
+                "Devices held",
+                snapshot.statistics.map { PageText.number($0.devices.ios + $0.devices.android) } ?? "unknown",
                 snapshot.statistics.map {
                     "\(PageText.number($0.devices.ios)) iOS, \(PageText.number($0.devices.android)) Android"
                 }, to: &tiles)

@@ -16,7 +16,7 @@ struct PageFindings {
         var problems = snapshot.problems
         if !problems.contains(where: { $0.severity == .error }) {
             let faults = snapshot.checks.filter { !(snapshot.isDraining && $0.name == .serving) }.compactMap(\.fault)
-            problems.insert(contentsOf: faults.map { Problem(.error, $0) }, at: 0)
+            problems.insert(contentsOf: faults.map { Problem(.error, "Not ready: \($0)") }, at: 0)
         }
         self.problems = problems
         isDraining = snapshot.isDraining
