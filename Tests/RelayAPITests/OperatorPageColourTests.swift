@@ -50,7 +50,7 @@ struct OperatorPageColourTests {
         for area in ["message", "mention", "dm", "unknown", "ios", "android", "strong"] {
             #expect(try between(area, "card") >= 3, "\(area)")
         }
-        for (lower, upper) in [("mention", "dm"), ("message", "dm"), ("ios", "android")] {
+        for (lower, upper) in [("message", "mention"), ("mention", "dm"), ("message", "dm"), ("ios", "android")] {
             #expect(try between(lower, upper) >= 1.4, "\(lower) below \(upper)")
         }
     }

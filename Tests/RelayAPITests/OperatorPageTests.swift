@@ -77,7 +77,7 @@ struct OperatorPageTests {
             #expect(text.contains("<tbody>\(body)</tbody>"), "\(title)")
         }
         for (platform, title) in [
-            (Platform.ios, "Pushes accepted by Apple (iOS)"), (.android, "Pushes accepted by Google (Android)"),
+            (Platform.ios, "Pushes accepted, iOS"), (.android, "Pushes accepted, Android"),
         ] {
             expectTable(
                 title,

@@ -68,7 +68,7 @@ extension OperatorPage {
     private static func writeCharts(_ history: PageHistory, to section: inout HTMLWriter) {
         var pushes = Platform.allCases.map { platform in
             StackedChart(
-                title: "Pushes accepted by \(platform.company) (\(platform.words))", id: "sent-\(platform.rawValue)",
+                title: "Pushes accepted, \(platform.words)", id: "sent-\(platform.rawValue)",
                 first: history.first,
                 series: history.kinds.map { kind in
                     StackedChart.Series(

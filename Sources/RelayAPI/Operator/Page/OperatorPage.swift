@@ -111,7 +111,7 @@ package enum OperatorPage {
                 "Devices held",
                 snapshot.statistics.map { PageText.number($0.devices.ios + $0.devices.android) } ?? "unknown",
                 snapshot.statistics.map {
-                    "\(PageText.number($0.devices.ios)) iOS, \(PageText.number($0.devices.android)) Android"
+                    "\(PageText.number($0.devices.ios))\u{A0}iOS, \(PageText.number($0.devices.android))\u{A0}Android"
                 }, to: &tiles)
             writeTile("Pushes under way now", PageText.number(snapshot.pushesInFlight), to: &tiles)
         }

@@ -7,18 +7,18 @@ enum PageStyle {
         + "frame-ancestors 'none'"
 
     /// SHA-256 of ``text``, in Base64. A test says what it must be when the text has changed.
-    static let digest = "x7ITEyn0HfPtUctSb316DsM5DG1WIS5abBrGgWIeIK0="
+    static let digest = "CXJFpgmdq/JWRGbEgL/EFcabwvsDhOaS7ucrNOsz8+w="
 
     /// The stylesheet. Text and marks differ from what is behind them by 4.5 to 1 or more, areas by 3 to 1.
     static let text = """
         :root{color-scheme:light dark;
         --page:#f4f5f4;--card:#fff;--ink:#1b2127;--quiet:#57616b;--line:#dce0e3;--strong:#8b949c;--link:#0b5a94;
         --fine:#17693a;--watch:#8a5300;--broken:#b3231b;
-        --message:#3f87bf;--mention:#c8641b;--dm:#14304f;--unknown:#7d7d7d;--ios:#54458a;--android:#35917f}
+        --message:#4a94cf;--mention:#b4540f;--dm:#14304f;--unknown:#7d7d7d;--ios:#54458a;--android:#35917f}
         @media(prefers-color-scheme:dark){:root{
         --page:#0f1317;--card:#171c21;--ink:#e6e9ec;--quiet:#a3adb7;--line:#2b333a;--strong:#6d7883;--link:#7fbdf0;
         --fine:#6bc78f;--watch:#e9b452;--broken:#ff8f84;
-        --message:#4b97d2;--mention:#f09a48;--dm:#c3d2ec;--unknown:#9a9a9a;--ios:#b0a2ea;--android:#2f8f7d}}
+        --message:#3d7fb8;--mention:#f09a48;--dm:#c3d2ec;--unknown:#9a9a9a;--ios:#b0a2ea;--android:#2f8f7d}}
         *{box-sizing:border-box}
         html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
         body{margin:0;background:var(--page);color:var(--ink);
@@ -49,7 +49,7 @@ enum PageStyle {
         .tiles dt{color:var(--quiet);font-size:.875rem}
         .tiles dd{margin:0}
         .tiles .figure{font-size:1.625rem;line-height:1.3;font-weight:600}
-        .two,.three{display:grid;gap:12px;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
+        .two,.three{display:grid;gap:12px;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr))}
         .three{grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr))}
         .two+.two,.two+.three{margin-top:12px}
         .facts{display:grid;grid-template-columns:auto 1fr;gap:4px 16px;margin:10px 0 14px}

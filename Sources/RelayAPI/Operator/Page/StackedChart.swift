@@ -13,8 +13,8 @@ struct StackedChart {
         var values: [Int]
     }
 
-    /// The colours. They differ in lightness first, so that they can be told apart without seeing colours. Raw values are
-    /// classes of the stylesheet.
+    /// The colours. Those that meet in a stack differ in lightness too, so that they can be told apart without seeing
+    /// colours. Raw values are classes of the stylesheet.
     enum Tone: String {
         case message, mention, dm, unknown, ios, android
     }
@@ -147,6 +147,11 @@ struct StackedChart {
 
     /// In a drawing of its own that is stretched to the width there is: ten units a day.
     private func writeBars(to svg: inout HTMLWriter) {
+        guard highest > 0 else {
+            let middle = "\(Self.roomAbove + Self.plotHeight / 2)"
+            svg.element(.text, [.x: "50%", .y: middle, .textAnchor: "middle"], "none")
+            return
+        }
         let box: [HTMLWriter.Attribute: String] = [
             .viewBox: "0 0 \(days * 10) \(Self.plotHeight)", .preserveAspectRatio: "none", .x: "0",
             .y: "\(Self.roomAbove)", .width: "100%", .height: "\(Self.plotHeight)",
