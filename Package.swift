@@ -49,7 +49,7 @@ let package = Package(
         room("Cryptography", ["COpenSSL"]),
         room("EventLoops", ["CLibevent", "CSystem"]),
         room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
-        room("HTTP2Client", ["CNghttp2", "COpenSSL", "CLibevent", "EventLoops"]),
+        room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),
         room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),

@@ -25,6 +25,8 @@ import CLibevent
     }
 
     /// Fires once after `duration` (less than nothing counts as nothing), in place of any earlier arming. Loop thread.
+    ///
+    /// libevent reads the coarse clock, which spares a system call a turn; the timer may fire some four milliseconds early.
     package func arm(after duration: Duration) {
         loop.preconditionOnLoop()
         let whole = max(duration, .zero).components

@@ -5,6 +5,8 @@
 /// early and at most a tick late.
 struct DeadlineWheel {
     private static let tickShift: Int64 = 24
+    /// Nanoseconds.
+    static let tickLength = Int64(1) << tickShift
     private static let lists: Int64 = 1024
 
     private var slots = LinkedSlots(lists: Int(Self.lists))

@@ -39,9 +39,9 @@ final class HTTP2Connection: TurnEnd {
 
     /// Begins to connect.
     func start() {
-        timer = LoopTimer(on: engine.loop) { [weak self] in self?.timeHasCome() }
+        timer = LoopTimer(on: engine.loop) { [unowned self] in timeHasCome() }
         arm()
-        let dialer = TLSDialer(engine.origin, trust: engine.trust, on: engine.loop) { [weak self] in self?.told($0) }
+        let dialer = TLSDialer(engine.origin, trust: engine.trust, on: engine.loop) { [unowned self] in told($0) }
         self.dialer = dialer
         dialer.start()
     }
@@ -64,8 +64,8 @@ final class HTTP2Connection: TurnEnd {
         self.channel = channel
         let watcher = DescriptorWatcher(
             on: engine.loop, descriptor: channel.descriptor,
-            readable: { [weak self] in self?.becameReadable() },
-            writable: { [weak self] in self?.becameWritable() })
+            readable: { [unowned self] in readAll() },
+            writable: { [unowned self] in becameWritable() })
         self.watcher = watcher
         watcher.watchReads(true)
         session = HTTP2Session(for: self, configuration: configuration)
@@ -81,6 +81,7 @@ final class HTTP2Connection: TurnEnd {
     // MARK: Requests
 
     /// Sends a request; there must be room. False when the session would not take it, which retires the connection.
+    /// It never comes back into the engine, which is in the middle of moving the request.
     func send(_ exchange: Exchange, now: Moment) -> Bool {
         guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
         else {
@@ -92,7 +93,6 @@ final class HTTP2Connection: TurnEnd {
         lastSubmitted = stream
         exchange.submitted = now
         if state.sent(now: now) { ping(now: now) }
-        if state.isSpent { timeHasCome() }
         askForTurnEnd()
         return true
     }
@@ -124,6 +124,7 @@ final class HTTP2Connection: TurnEnd {
         if let response = exchange.response { return .success(response) }
         if end == .protocolViolation, !state.hasSettings { return .failure(.unreachable(.notHTTP2)) }
         if exchange.stream > lastGathered { return .failure(.notSent(.neverLeft)) }
+        // nghttp2 has closed what was above the goodbye's last, but for what it held back in a queue of its own.
         if let last = state.goAwayLastStream, exchange.stream > last { return .failure(.notSent(.aboveGoAway)) }
         return .failure(.unknownOutcome(end.outcome))
     }
@@ -171,6 +172,7 @@ final class HTTP2Connection: TurnEnd {
         let wasUsable = state.isUsable
         state.goAway(lastStream: lastStream, now: .now)
         engine.report(.goAway(id, code: code, debug: debug))
+        if HTTP2ErrorCode.asksForPause(code) { engine.pause(.goodbyeWithError(code: code)) }
         if wasUsable { engine.report(.retired(id, .goAway)) }
         arm()
     }
@@ -186,17 +188,13 @@ final class HTTP2Connection: TurnEnd {
 
     private func outcome(of exchange: Exchange, code: UInt32) -> Exchange.Answer {
         if let response = exchange.response { return .success(response) }
-        guard code == 7 else { return .failure(.unknownOutcome(.streamReset(code: code))) }
-        // REFUSED_STREAM: the peer's word, or nghttp2's for a stream above the goodbye's last.
+        guard code == HTTP2ErrorCode.refusedStream else { return .failure(.unknownOutcome(.streamReset(code: code))) }
+        // The peer's word, or nghttp2's for a stream above the goodbye's last.
         let isAbove = state.goAwayLastStream.map { exchange.stream > $0 } ?? false
         return .failure(.notSent(isAbove ? .aboveGoAway : .refusedStream))
     }
 
     // MARK: Bytes
-
-    private func becameReadable() {
-        readAll()
-    }
 
     private func becameWritable() {
         watcher?.watchWrites(false)
@@ -256,6 +254,7 @@ final class HTTP2Connection: TurnEnd {
         flush()
         // A reset that has left makes room.
         engine.fill()
+        if state.isSpent { timeHasCome() }
         guard !isGone, let session, let outgoing, outgoing.isEmpty else { return }
         if session.isOver {
             end(!state.isUsable && state.inFlight == 0 ? .finished : .protocolViolation)

@@ -67,10 +67,15 @@ struct HTTP2ConnectionState {
     var isUsable: Bool { phase == .open }
 
     /// Whether it is on its way to taking requests.
-    var isConnecting: Bool {
+    var isConnecting: Bool { waitsFor != nil }
+
+    /// What is late if it is not there in time: nil for a connection that stands.
+    var waitsFor: Unreachable? {
         switch phase {
-        case .resolving, .racing, .handshaking: true
-        case .open, .draining: false
+        case .resolving: .nameTimeout
+        case .racing: .connectTimeout
+        case .handshaking: .tlsTimeout
+        case .open, .draining: nil
         }
     }
 
@@ -197,9 +202,9 @@ struct HTTP2ConnectionState {
     /// What is to be done now; nil when nothing is. After a ``Duty/ping`` or a ``Duty/askForReplacement`` ask again.
     mutating func due(now: Moment) -> Duty? {
         switch phase {
-        case .resolving: return now >= phaseDeadline ? .giveUp(.nameTimeout) : nil
-        case .racing: return now >= phaseDeadline ? .giveUp(.connectTimeout) : nil
-        case .handshaking: return now >= phaseDeadline ? .giveUp(.tlsTimeout) : nil
+        case .resolving, .racing, .handshaking:
+            guard let waitsFor, now >= phaseDeadline else { return nil }
+            return .giveUp(waitsFor)
         case .draining:
             // With nothing in flight it ends at the turn's end, once its goodbye has left; here only if that would not.
             if let pingDeadline, now >= pingDeadline { return .end(.dead) }
@@ -239,7 +244,7 @@ extension HTTP2ConnectionState {
         case .closing: return nil
         case .protocolViolation where !hasSettings: return .notHTTP2
         case .dead where !hasSettings: return .settingsTimeout
-        case .finished, .lost, .dead, .protocolViolation, .drainExpired: return .droppedBeforeAnswer
+        case .finished, .lost, .dead, .protocolViolation, .drainExpired: return .noAnswer
         }
     }
 }

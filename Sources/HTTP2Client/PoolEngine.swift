@@ -39,6 +39,9 @@ import EventLoops
         on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
         observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     ) {
+        precondition(
+            configuration.initialStreamLimit >= 0 && configuration.maximumConnections > 0
+                && configuration.openingBurst > 0, "a configuration under which no request could ever be sent")
         self.loop = loop
         self.origin = origin
         self.trust = trust
@@ -70,7 +73,7 @@ import EventLoops
         pendingCount += 1
         let deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
         wheel.insert(exchange.slot, deadline: deadline)
-        armWheel(for: deadline)
+        armWheel(for: deadline + DeadlineWheel.tickLength)
         if waitingCount == 0, let connection = roomiest(), connection.send(exchange, now: now) { return }
         waiting.append(exchange.slot)
         waitingCount += 1
@@ -96,7 +99,8 @@ import EventLoops
 
     private func resume(_ exchange: Exchange, _ answer: Exchange.Answer) {
         pendingCount -= 1
-        if case .success = answer { plan.answered() }
+        // What a connection still answers after its goodbye says nothing about the next one.
+        if case .success = answer, exchange.connection?.state.isUsable == true { plan.answered() }
         exchange.resume(answer)
         if isQuiescing, pendingCount == 0 { finishQuiescing() }
     }
@@ -145,12 +149,11 @@ import EventLoops
 
     // MARK: Deadlines
 
-    private func armWheel(for deadline: Moment) {
-        guard deadline < wheelArmedFor else { return }
-        wheelArmedFor = deadline
-        if wheelTimer == nil { wheelTimer = LoopTimer(on: loop) { [weak self] in self?.deadlinesHaveCome() } }
-        // A tick is 17 ms, and a deadline is due at the end of its own.
-        wheelTimer?.arm(after: deadline.duration(since: now) + .milliseconds(17))
+    private func armWheel(for moment: Moment) {
+        guard moment < wheelArmedFor else { return }
+        wheelArmedFor = moment
+        if wheelTimer == nil { wheelTimer = LoopTimer(on: loop) { [unowned self] in deadlinesHaveCome() } }
+        wheelTimer?.arm(after: moment.duration(since: now))
     }
 
     private func deadlinesHaveCome() {
@@ -167,7 +170,8 @@ import EventLoops
         guard let connection = exchange.connection else {
             waiting.remove(exchange.slot)
             waitingCount -= 1
-            resume(exchange, .failure(.notSent(.waitedTooLong)))
+            let late = connections.contains { $0.state.isUsable } ? nil : connections.compactMap(\.state.waitsFor).first
+            resume(exchange, .failure(late.map { .unreachable($0) } ?? .notSent(.waitedTooLong)))
             release(exchange)
             return
         }
@@ -185,7 +189,7 @@ import EventLoops
         switch plan.step(view(), now: now) {
         case .nothing: break
         case .lookAgain(let moment):
-            if planTimer == nil { planTimer = LoopTimer(on: loop) { [weak self] in self?.replan() } }
+            if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in replan() } }
             planTimer?.arm(after: moment.duration(since: now))
         case .open:
             let connection = HTTP2Connection(
@@ -252,6 +256,11 @@ import EventLoops
         }
         fill()
         replan()
+    }
+
+    /// Opens no connection for a while.
+    func pause(_ fault: Unreachable) {
+        plan.failed(fault, isWanted: waitingCount > 0, now: .now, lot: Double.random(in: 0...1))
     }
 
     /// Whether one of the connections may go because it is idle.

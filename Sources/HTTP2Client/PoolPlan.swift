@@ -52,6 +52,8 @@ struct PoolPlan {
     mutating func refusal(_ view: View, now: Moment) -> Unreachable? {
         wasUsed = true
         guard view.usable == 0, let lastFault else { return nil }
+        // The peer is there, it only wants us to be slower.
+        if case .goodbyeWithError = lastFault { return nil }
         if view.connecting > 0 {
             guard let attemptBegan, now >= attemptBegan + Self.patience else { return nil }
             return .backingOff(after: lastFault)

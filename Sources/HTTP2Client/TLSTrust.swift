@@ -36,6 +36,8 @@ import Glibc
         guard unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
             throw .noContext
         }
+        // RFC 9113, section 9.2.1, forbids to renegotiate. The name is a macro that Swift does not see.
+        unsafe SSL_CTX_set_options(context, UInt64(1) << 30)
         // A write that takes a part is a success, and the rest may be offered from another place: the outgoing buffer
         // moves.
         let modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER

@@ -25,8 +25,10 @@ package enum Unreachable: Error, Sendable, Equatable {
     case notHTTP2
     /// The peer never sent the SETTINGS that must be its first words (RFC 9113, section 3.4).
     case settingsTimeout
-    /// The peer took connections and ended them before it had answered anything.
-    case droppedBeforeAnswer
+    /// The peer took the connection, and that ended without one answer.
+    case noAnswer
+    /// The peer said goodbye with a code that finds fault with us (RFC 9113, section 7).
+    case goodbyeWithError(code: UInt32)
     /// Made without trying: an attempt has just failed, and the next one is not due yet.
     indirect case backingOff(after: Unreachable)
 
@@ -44,7 +46,8 @@ package enum Unreachable: Error, Sendable, Equatable {
         case .certificateForAnotherHost: "certificate_for_another_host"
         case .notHTTP2: "not_http2"
         case .settingsTimeout: "settings_timeout"
-        case .droppedBeforeAnswer: "dropped_before_answer"
+        case .noAnswer: "no_answer"
+        case .goodbyeWithError: "goodbye_with_error"
         case .backingOff: "backing_off"
         }
     }
@@ -55,7 +58,7 @@ package enum Unreachable: Error, Sendable, Equatable {
         switch self {
         case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost, .notHTTP2: true
         case .nameNotResolved, .nameTimeout, .connectFailed, .connectTimeout, .tlsTimeout, .tlsFailed,
-            .settingsTimeout, .droppedBeforeAnswer:
+            .settingsTimeout, .noAnswer, .goodbyeWithError:
             false
         case .backingOff(let cause): cause.needsOperator
         }
@@ -80,7 +83,8 @@ extension Unreachable: CustomStringConvertible {
         case .certificateForAnotherHost: "certificate not trusted: host name mismatch"
         case .notHTTP2: "the peer does not speak HTTP/2 (a proxy in between?)"
         case .settingsTimeout: "the peer never began to speak HTTP/2"
-        case .droppedBeforeAnswer: "the peer ended the connection before it had answered anything"
+        case .noAnswer: "the peer took the connection and answered nothing"
+        case .goodbyeWithError(let code): "the peer said goodbye with error code \(code)"
         case .backingOff(let cause): "waiting before the next attempt after: \(cause)"
         }
     }

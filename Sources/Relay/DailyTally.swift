@@ -24,6 +24,8 @@ package final class DailyTally: Sendable {
         var isWriting = false
         /// Changes whenever counts go from here to the store or back.
         var generation = 0
+        /// The generation in which counts of a day were last written: one entry for each day that the process has seen.
+        var lastWritten: [UTCDay: Int] = [:]
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -54,10 +56,10 @@ package final class DailyTally: Sendable {
                 do throws(StoreError) {
                     try await store.add(counts)
                 } catch {
-                    settle(putBack: counts)
+                    settle(written: [:], putBack: counts)
                     throw error
                 }
-                return settle(putBack: [:])
+                return settle(written: counts, putBack: [:])
             }
         }
     }
@@ -89,11 +91,12 @@ package final class DailyTally: Sendable {
         }
     }
 
-    private func settle(putBack counts: [DailyCount: Int]) {
+    private func settle(written: [DailyCount: Int], putBack counts: [DailyCount: Int]) {
         let waiters = state.withLock { state in
             state.gathered.merge(counts, uniquingKeysWith: +)
             state.isWriting = false
             state.generation += 1
+            for count in written.keys { state.lastWritten[count.day] = state.generation }
             defer { state.waiters = [] }
             return state.waiters
         }
@@ -108,7 +111,8 @@ package final class DailyTally: Sendable {
         package var counts: [DailyCount: Int]
         /// Whether no write was under way. If not, the store may have more than it is given credit for.
         package var isSettled: Bool
-        fileprivate var generation: Int
+        /// Rises whenever counts go to the store or back.
+        package fileprivate(set) var generation: Int
     }
 
     /// What is gathered now. Read before the store, and asked afterwards whether it still ``holds(_:)``, it makes a sum with
@@ -117,6 +121,12 @@ package final class DailyTally: Sendable {
         state.withLock {
             Unwritten(counts: $0.gathered, isSettled: !$0.isWriting, generation: $0.generation)
         }
+    }
+
+    /// Whether counts of days before this one have been written after that generation: late ones, or those of a clock that
+    /// has been set.
+    package func hasWritten(before day: UTCDay, since generation: Int) -> Bool {
+        state.withLock { $0.lastWritten.contains { $0.key < day && $0.value > generation } }
     }
 
     /// Whether no count has gone from here to the store, or back, since then.

@@ -24,13 +24,15 @@ extension Relay {
                 shared.tally.count(.failed, platform, on: now.day)
                 return .upstreamFailed(.rejected, retryAfter: .seconds(60))
             }
-            return await forget(stored, diedAt: since ?? askedAt, on: now.day)
+            // The moment itself still belongs to the living, here as above.
+            let last = since?.advanced(by: .milliseconds(-1))
+            return await forget(stored, registeredUpTo: last ?? askedAt, on: now.day)
         case .unregistered(.inferred):
             guard shared.guardian.allowsForgetting(platform, at: shared.clocks.monotonic()) else {
                 shared.tally.count(.failed, platform, on: now.day)
                 return .upstreamFailed(.credentials, retryAfter: .seconds(300))
             }
-            return await forget(stored, diedAt: askedAt, on: now.day)
+            return await forget(stored, registeredUpTo: askedAt, on: now.day)
         case .rejected, .deferred, .failed:
             shared.tally.count(.failed, platform, on: now.day)
             return verdict(of: outcome)
@@ -38,7 +40,9 @@ extension Relay {
     }
 
     /// Forgets a dead token with every capability that leads to it and was registered before it died.
-    private func forget(_ stored: StoredDevice, diedAt instant: WallInstant, on day: UTCDay) async -> PushVerdict {
+    private func forget(
+        _ stored: StoredDevice, registeredUpTo instant: WallInstant, on day: UTCDay
+    ) async -> PushVerdict {
         shared.tally.count(.gone, stored.device.token.platform, on: day)
         do throws(StoreError) {
             // This registration is meant in any case, even where a clock that jumped has made it look newer.

@@ -89,6 +89,16 @@ struct ConnectingTests {
         #expect(outcome == .failure(.unreachable(.tlsTimeout)))
     }
 
+    @Test func `a request whose time ends before there is a connection says what was late`() async throws {
+        try await withPeer(authority.issue(), .init(shakesHands: false), script: { _ in }) { peer in
+            try await PoolFixture.with(port: peer.port, host: "127.0.0.1", rootFile: nil) { fixture in
+                #expect(
+                    await fixture.send(timeout: .milliseconds(300)).map(\.status)
+                        == .failure(.unreachable(.tlsTimeout)))
+            }
+        }
+    }
+
     @Test func `a peer that ends the connection before its first word has dropped us`() async throws {
         try await withPeer(authority.issue(), script: { _ in }) { peer in
             try await PoolFixture.with(port: peer.port, rootFile: authority.rootFile) { fixture in
@@ -97,7 +107,7 @@ struct ConnectingTests {
                     .failure(.unknownOutcome(.connectionLost)), .failure(.notSent(.neverLeft)),
                 ]
                 #expect(await outcomes.contains(fixture.send().map(\.status)))
-                #expect(await fixture.pool.snapshot().lastFault == .droppedBeforeAnswer)
+                #expect(await fixture.pool.snapshot().lastFault == .noAnswer)
             }
         }
     }

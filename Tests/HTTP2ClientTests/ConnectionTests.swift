@@ -182,6 +182,30 @@ struct ConnectionTests {
         }
     }
 
+    @Test(arguments: [(UInt32(0), false), (2, false), (1, true), (11, true)])
+    func `a goodbye that finds fault with us is followed by a pause`(code: UInt32, pauses: Bool) async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.backoffFirst = .seconds(60)
+        settings.backoffCap = .seconds(60)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin()
+                try peer.answer(peer.nextRequest())
+                let last = try peer.nextRequest()
+                try peer.goAway(last: last, code: code)
+                try peer.answer(last)
+                peer.readToEnd()
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            #expect(await fixture.send().map(\.status) == .success(200))
+            await fixture.waitUntil { $0.open == 0 }
+            let third = await fixture.send(timeout: .milliseconds(500)).map(\.status)
+            #expect(third == (pauses ? .failure(.notSent(.waitedTooLong)) : .success(200)))
+        }
+    }
+
     @Test func `a goodbye in two steps answers what came between them`() async throws {
         try await with(script: { peer in
             try peer.begin()
@@ -330,6 +354,7 @@ struct ConnectionTests {
     @Test func `after two requests without an answer the next one takes another connection`() async throws {
         var settings = HTTP2PoolConfiguration()
         settings.timeoutCountsAfter = .milliseconds(10)
+        settings.atRiskPingAfter = .seconds(1000)
         try await with(
             settings,
             script: { peer in
@@ -340,9 +365,8 @@ struct ConnectionTests {
         ) { fixture in
             #expect(await fixture.send().map(\.status) == .success(201))
             for _ in 0..<2 {
-                #expect(
-                    await fixture.send(timeout: .milliseconds(50)).map(\.status)
-                        == .failure(.unknownOutcome(.timeout)))
+                let outcome = await fixture.send(timeout: .milliseconds(50)).map(\.status)
+                #expect(outcome == .failure(.unknownOutcome(.timeout)))
             }
             #expect(fixture.events.contains { if case .retired(_, .unresponsive) = $0 { true } else { false } })
             #expect(await fixture.send().map(\.status) == .success(202))

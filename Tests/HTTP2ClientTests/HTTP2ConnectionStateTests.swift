@@ -155,8 +155,8 @@ struct HTTP2ConnectionStateTests {
     }
 
     @Test(arguments: [
-        (HTTP2ConnectionEnd.lost, Unreachable?.some(.droppedBeforeAnswer)), (.dead, .settingsTimeout),
-        (.protocolViolation, .notHTTP2), (.drainExpired, .droppedBeforeAnswer), (.closing, nil),
+        (HTTP2ConnectionEnd.lost, Unreachable?.some(.noAnswer)), (.dead, .settingsTimeout),
+        (.protocolViolation, .notHTTP2), (.drainExpired, .noAnswer), (.closing, nil),
     ])
     func `an end before any SETTINGS says why the peer is of no use`(end: HTTP2ConnectionEnd, fault: Unreachable?) {
         #expect(open(settings: nil).fault(end) == fault)
@@ -172,6 +172,6 @@ struct HTTP2ConnectionStateTests {
         #expect(retired.fault(.finished) == nil)
         var gone = open()
         gone.goAway(lastStream: 0, now: start)
-        #expect(gone.fault(.finished) == .droppedBeforeAnswer)
+        #expect(gone.fault(.finished) == .noAnswer)
     }
 }

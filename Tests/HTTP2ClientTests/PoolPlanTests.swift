@@ -100,6 +100,13 @@ struct PoolPlanTests {
         #expect(late.step(view(), now: start) == .lookAgain(start + .milliseconds(1200)))
     }
 
+    @Test func `a peer that wants us slower makes requests wait and not fail`() {
+        var plan = plan()
+        plan.failed(.goodbyeWithError(code: 11), isWanted: false, now: start, lot: 0.5)
+        #expect(plan.refusal(view(), now: start) == nil)
+        #expect(plan.step(view(waitingSince: start), now: start) == .lookAgain(start + .seconds(1)))
+    }
+
     @Test func `an answer ends the back-off`() {
         var plan = plan()
         plan.failed(refused, isWanted: false, now: start, lot: 0.5)

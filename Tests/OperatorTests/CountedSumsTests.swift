@@ -13,9 +13,10 @@ struct CountedSumsTests {
 
     private let store = CountStore()
     private let tally = DailyTally()
+    private let clocks = SetClocks()
 
     private func sums(pause: @escaping @Sendable () async -> Void = {}) -> CountedSums {
-        CountedSums(store: store, tally: tally, pause: pause)
+        CountedSums(store: store, tally: tally, clocks: clocks.clocks, pause: pause)
     }
 
     private func count(_ number: Int, on day: UTCDay = day) {
@@ -101,6 +102,41 @@ struct CountedSumsTests {
         gate.open()
         try await write
         #expect(sent(try await sums.allTime()) == 4)
+    }
+
+    @Test func `days gone by are read once, and again after midnight, when the clock is set back, and now and then`()
+        async throws
+    {
+        let sums = sums()
+        let today = clocks.clocks.wall().day
+        func add(_ number: Int, daysAgo: Int32) async throws {
+            let day = UTCDay(number: today.number - daysAgo)
+            try await store.add([DailyCount(day: day, event: .sent, platform: .ios, kind: .dm): number])
+        }
+        try await add(1, daysAgo: 400)
+        try await add(10, daysAgo: 1)
+        try await add(100, daysAgo: 0)
+        // A clock that was ahead.
+        try await add(1000, daysAgo: -3)
+        #expect(sent(try await sums.allTime()) == 1111)
+        #expect(store.state.withLock { $0.daysAsked } == [UTCDay(number: .min)])
+        try await add(1, daysAgo: 0)
+        try await add(1, daysAgo: 1)
+        #expect(sent(try await sums.allTime()) == 1113)
+        #expect(store.state.withLock { $0.daysAsked }.last == UTCDay(number: today.number - 1))
+        // Somebody has mended the table; it is seen within ten minutes.
+        try await add(2, daysAgo: 30)
+        #expect(sent(try await sums.allTime()) == 1113)
+        clocks.advance(by: CountedSums.longestMemory)
+        #expect(sent(try await sums.allTime()) == 1115)
+        // After midnight today is yesterday, and the day before is gone by.
+        clocks.advance(by: .seconds(86_400))
+        #expect(sent(try await sums.allTime()) == 1115)
+        #expect(store.state.withLock { $0.daysAsked }.last == UTCDay(number: .min))
+        // The clock is set back by three days, and counts go to what was gone by.
+        clocks.advance(by: .seconds(-3 * 86_400))
+        try await add(5, daysAgo: 2)
+        #expect(sent(try await sums.allTime()) == 1120)
     }
 
     @Test func `a store that does not answer is an error, not a zero`() async {

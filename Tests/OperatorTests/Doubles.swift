@@ -33,6 +33,8 @@ final class CountStore: DeviceStore {
         var counts: [DailyCount: Int] = [:]
         var failure: StoreError?
         var reads = 0
+        /// The days from which daily counts were asked for.
+        var daysAsked: [UTCDay] = []
         /// Happens in the middle of each read, after the store was looked at.
         var afterLook: (@Sendable () async -> Void)?
     }
@@ -61,7 +63,8 @@ final class CountStore: DeviceStore {
     }
 
     func dailyCounts(from day: UTCDay) async throws(StoreError) -> [DailyTotal] {
-        try await look { state in
+        state.withLock { $0.daysAsked.append(day) }
+        return try await look { state in
             state.counts.filter { $0.key.day >= day }.sorted { $0.key < $1.key }
                 .map { DailyTotal(count: $0.key, n: $0.value) }
         }

@@ -142,7 +142,6 @@ struct RouteTests {
         "GET /healthz HTTP/1.1\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: a\r\n: empty\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: a\r\nnothing\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: a\r\nName : x\r\n\r\n", "GET /healthz HTTP/3.0\r\nHost: a\r\n\r\n",
-        "\u{0}\r\n\r\n",
         "GET  /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
         "POST /v1/devices HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
         "POST /v1/devices HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
@@ -151,7 +150,7 @@ struct RouteTests {
         "GET /healthz HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 101) + "\r\n",
         "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "y", count: 65_536) + "\r\n\r\n",
         "GET /" + String(repeating: "y", count: 65_536) + " HTTP/1.1\r\nHost: a\r\n\r\n",
-        "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ])
     func `what is not HTTP as it should be is refused, and the program lives`(text: String) async throws {
         let port = try Stage.current.relay.port
@@ -162,6 +161,21 @@ struct RouteTests {
             client.endWriting()
             let answer = try? client.answer()
             if let answer { #expect((400..<600).contains(answer.status) && answer.status != 500) }
+        }
+        #expect(try await Stage.current.relay.health().status == 200)
+    }
+
+    @Test(arguments: [
+        "", "\r\n", "\u{0}", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "GET /heal",
+    ])
+    func `who says no more than this hurts nobody by hanging up`(text: String) async throws {
+        let port = try Stage.current.relay.port
+        try await onOwnThread {
+            for resets in [false, true] {
+                let client = try RawClient(port: port)
+                try client.send(text)
+                if resets { client.willReset() }
+            }
         }
         #expect(try await Stage.current.relay.health().status == 200)
     }

@@ -113,7 +113,8 @@ struct FaultTests {
         let clock = ContinuousClock()
         let start = clock.now
         #expect(try client.exchange(fixture.apnsRequest(token)).status == 200)
-        #expect(clock.now - start >= .milliseconds(79))
+        // The loop's clock is a coarse one, by which a timer may fire a few milliseconds early.
+        #expect(clock.now - start >= .milliseconds(60))
         await fixture.simulator.stop()
     }
 

@@ -44,7 +44,8 @@ package enum FailureReason: String, MetricLabelValue {
         self =
             switch cause {
             case .nameNotResolved, .nameTimeout: .name
-            case .connectFailed, .connectTimeout, .droppedBeforeAnswer: .connect
+            case .connectFailed, .connectTimeout, .noAnswer: .connect
+            case .goodbyeWithError: .streamRefused
             case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout: .tls
             case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost: .certificate
             case .backingOff(let cause): FailureReason(cause)

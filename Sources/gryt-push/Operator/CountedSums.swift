@@ -12,9 +12,15 @@ final class CountedSums {
     static let tries = 20
     static let pause: Duration = .milliseconds(5)
 
+    /// How long the sums of days gone by are taken from memory. What the relay itself adds to them late is noticed at once;
+    /// this is for what somebody else does to the table.
+    static let longestMemory: Duration = .seconds(600)
+
     private let store: any DeviceStore
     private let tally: DailyTally
+    private let clocks: Clocks
     private let pause: @Sendable () async -> Void
+    private var past: Past?
     /// What was told before. A sum that was told is never taken back, not even while a slow disk leaves it open whether a
     /// write has happened.
     private var told: [AllTimeKey: Int] = [:]
@@ -23,27 +29,63 @@ final class CountedSums {
         var event: CountedEvent
         var platform: Platform
         var kind: Kind?
+
+        init(_ count: DailyCount) {
+            event = count.event
+            platform = count.platform
+            kind = count.kind
+        }
+    }
+
+    /// The sums of days that nobody counts on any more, for a table of ten years has forty thousand rows.
+    private struct Past {
+        /// The first day that is not among them.
+        var end: UTCDay
+        var readAt: MonotonicInstant
+        /// What the tally had written by then.
+        var generation: Int
+        var sums: [AllTimeKey: Int]
     }
 
     /// - Parameter pause: waits for ``pause``.
-    init(store: any DeviceStore, tally: DailyTally, pause: @escaping @Sendable () async -> Void) {
+    init(
+        store: any DeviceStore, tally: DailyTally, clocks: Clocks, pause: @escaping @Sendable () async -> Void
+    ) {
         self.store = store
         self.tally = tally
+        self.clocks = clocks
         self.pause = pause
     }
 
     /// The sums over all days. They never sink.
     func allTime() async throws(StoreError) -> [AllTimeTotal] {
-        let (stored, unwritten) = try await together { () throws(StoreError) in try await store.allTimeCounts() }
-        var sums: [AllTimeKey: Int] = [:]
-        for total in stored {
-            sums[AllTimeKey(event: total.event, platform: total.platform, kind: total.kind), default: 0] += total.n
-        }
-        for (count, n) in unwritten {
-            sums[AllTimeKey(event: count.event, platform: count.platform, kind: count.kind), default: 0] += n
-        }
+        let (stored, unwritten) = try await together { () throws(StoreError) in try await storedSums() }
+        var sums = stored
+        for (count, n) in unwritten { sums[AllTimeKey(count), default: 0] += n }
         told.merge(sums, uniquingKeysWith: max)
         return told.map { AllTimeTotal(event: $0.key.event, platform: $0.key.platform, kind: $0.key.kind, n: $0.value) }
+    }
+
+    /// What the store has: the days gone by from memory where they are known, yesterday, today and what a clock that was
+    /// ahead has left behind from the table.
+    private func storedSums() async throws(StoreError) -> [AllTimeKey: Int] {
+        let now = clocks.monotonic()
+        let end = UTCDay(number: clocks.wall().day.number - 1)
+        if let past, past.end == end, now.duration(since: past.readAt) < Self.longestMemory,
+            !tally.hasWritten(before: end, since: past.generation)
+        {
+            return Self.sum(try await store.dailyCounts(from: end), onto: past.sums)
+        }
+        // Asked before the reading: what is written meanwhile is read again.
+        let generation = tally.unwritten.generation
+        let all = try await store.dailyCounts(from: UTCDay(number: .min))
+        let sums = Self.sum(all.filter { $0.count.day < end }, onto: [:])
+        past = Past(end: end, readAt: now, generation: generation, sums: sums)
+        return Self.sum(all.filter { $0.count.day >= end }, onto: sums)
+    }
+
+    private static func sum(_ totals: [DailyTotal], onto sums: [AllTimeKey: Int]) -> [AllTimeKey: Int] {
+        totals.reduce(into: sums) { $0[AllTimeKey($1.count), default: 0] += $1.n }
     }
 
     /// The counts from a day on, in their order, and the registrations held.

@@ -57,7 +57,9 @@ actor OperatorDesk: OperatorSource {
         self.workers = workers
         self.database = database
         self.store = store
-        sums = CountedSums(store: store, tally: shared.tally) { await loop.sleep(for: CountedSums.pause) }
+        sums = CountedSums(store: store, tally: shared.tally, clocks: clocks) {
+            await loop.sleep(for: CountedSums.pause)
+        }
         unanswered = workers.map { _ in false }
         startedAt = clocks.monotonic()
     }

@@ -3,9 +3,11 @@ import Glibc
 
 /// What the process asks of the system before it serves.
 enum ProcessLimits {
-    /// Memory holds keys and, for moments, device tokens: none of it may end in a core file or under a debugger of
-    /// another process of the same user.
+    /// Memory holds keys and, for moments, device tokens: none of it may end in a core file, in a crash message or under
+    /// a debugger of another process of the same user.
     static func forbidDumps() {
+        // Swift's runtime has handlers here that print the registers and the memory they point to.
+        for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(crash, SIG_DFL) }
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         _ = gryt_forbid_dumps()

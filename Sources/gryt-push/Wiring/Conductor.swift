@@ -71,7 +71,9 @@ actor Conductor {
             for await left in group { sum += left }
             return sum
         }
-        for worker in workers { await worker.settle(within: Self.longestSettling) }
+        await withTaskGroup(of: Void.self) { group in
+            for worker in workers { group.addTask { await worker.settle(within: Self.longestSettling) } }
+        }
         await housekeeping.end()
         // It answers to the last, so that nobody takes a long drain for a crash.
         await operatorPort?.stop()

@@ -11,6 +11,8 @@ final class ChildProcess: Sendable {
         var standardError: [UInt8] = []
         /// The exit status, or the signal's number negated; nil while it runs.
         var status: Int32?
+        /// Whether it left a core file behind.
+        var didDumpCore = false
 
         var outputText: String { String(decoding: standardOutput, as: UTF8.self) }
         var errorText: String { String(decoding: standardError, as: UTF8.self) }
@@ -48,9 +50,9 @@ final class ChildProcess: Sendable {
                             if isError { record.standardError += bytes } else { record.standardOutput += bytes }
                         }
                     }
-                    let status = child.waitForEnd()
+                    let end = child.waitForEnd()
                     state.withLock { $0.process = 0 }
-                    change { $0.status = status }
+                    change { ($0.status, $0.didDumpCore) = end }
                 } catch {
                     started.resume(throwing: error)
                 }
@@ -68,17 +70,21 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until this holds, or the program has ended.
+    /// Waits until this holds, or the program has ended. A test that is out of time ends the program.
     @discardableResult
     func wait(until isSatisfied: @escaping @Sendable (Record) -> Bool) async -> Record {
-        await withCheckedContinuation { continuation in
-            let waiter = Waiter(isSatisfied: isSatisfied) { continuation.resume(returning: $0) }
-            let ready = state.withLock { state -> Record? in
-                if state.record.status != nil || isSatisfied(state.record) { return state.record }
-                state.waiters.append(waiter)
-                return nil
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiter = Waiter(isSatisfied: isSatisfied) { continuation.resume(returning: $0) }
+                let ready = state.withLock { state -> Record? in
+                    if state.record.status != nil || isSatisfied(state.record) { return state.record }
+                    state.waiters.append(waiter)
+                    return nil
+                }
+                if let ready { waiter.resume(ready) }
             }
-            if let ready { waiter.resume(ready) }
+        } onCancel: {
+            signal(SIGKILL)
         }
     }
 
@@ -110,10 +116,11 @@ private struct SpawnedChild {
     private let output: Int32
     private let errors: Int32
 
-    /// Before it becomes the program, the child goes to its directory, closes what other tests have open in this
-    /// process, and asks for SIGKILL when the thread that started it is gone, be it by a crash.
+    /// Before it becomes the program, the child goes to its directory, may leave a core file, closes what other tests
+    /// have open in this process, and asks for SIGKILL when the thread that started it is gone, be it by a crash.
     private static let beginning = """
         cd "$1" && shift || exit 127
+        ulimit -c unlimited 2>/dev/null
         for fd in /proc/self/fd/*; do
             fd=${fd##*/}
             [ "$fd" -le 2 ] || eval "exec $fd>&-"
@@ -134,12 +141,21 @@ private struct SpawnedChild {
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
+        // Threads of the pool, and so those that they start, have all signals blocked, and a program would inherit that.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
         let words = ["/bin/bash", "-c", Self.beginning, "bash", directory, path] + arguments
         var argumentList = unsafe words.map { unsafe strdup($0) } + [nil]
         var variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer { unsafe (argumentList + variables).forEach { unsafe free($0) } }
         var process = pid_t()
-        let code = unsafe posix_spawn(&process, words[0], &actions, nil, &argumentList, &variables)
+        let code = unsafe posix_spawn(&process, words[0], &actions, &attributes, &argumentList, &variables)
         guard code == 0 else {
             close(output.reading)
             close(errors.reading)
@@ -168,12 +184,12 @@ private struct SpawnedChild {
         }
     }
 
-    /// The exit status, or the number of the signal that ended it, negated.
-    func waitForEnd() -> Int32 {
+    /// The exit status, or the number of the signal that ended it, negated; and whether there is a core file.
+    func waitForEnd() -> (status: Int32, didDumpCore: Bool) {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
-        return signal == 0 ? (status >> 8) & 0xFF : -signal
+        return (signal == 0 ? (status >> 8) & 0xFF : -signal, status & 0x80 != 0)
     }
 }
 

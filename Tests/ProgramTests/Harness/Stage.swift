@@ -20,9 +20,9 @@ struct Stage: Sendable {
 
     /// Sets one up, lends it, and takes it down. The relay must live to the end, stop when it is told to, and write
     /// nothing to its standard error.
-    static func run(
-        _ settings: [String: String] = [:], _ body: @Sendable (Stage) async throws -> Void
-    ) async throws {
+    static func run<Result: Sendable>(
+        _ settings: [String: String] = [:], _ body: @Sendable (Stage) async throws -> Result
+    ) async throws -> Result {
         let files = ScratchDirectory()
         let simulator = try PushSimulator(configuration: SimulatorConfiguration(directory: files.path + "/simulator"))
         try await simulator.start()
@@ -30,20 +30,17 @@ struct Stage: Sendable {
             let settings = simulator.settings.merging(settings) { $1 }
             let stage = Stage(
                 simulator: simulator, relay: try await RelayUnderTest(settings), files: files, settings: settings)
-            do {
-                try await body(stage)
-            } catch {
-                await stage.relay.end(by: SIGKILL)
-                throw error
-            }
+            let result = try await body(stage)
             let record = await stage.relay.end()
             #expect(record.status == 0, "\(record.outputText)")
             #expect(record.errorText == "")
+            await simulator.stop()
+            return result
         } catch {
+            // The relay that is let go of here is killed.
             await simulator.stop()
             throw error
         }
-        await simulator.stop()
     }
 
     /// Registers a new phone.
