@@ -10,9 +10,6 @@ package struct PageView: Sendable, Equatable {
 
         /// For the link that chooses it.
         var name: String { self == .day ? "Today" : "\(rawValue) days" }
-
-        /// For a heading: what it is that the numbers are the sums of.
-        var heading: String { self == .day ? "Today" : "Last \(rawValue) days" }
     }
 
     /// The days that are shown.
@@ -45,7 +42,7 @@ package struct PageView: Sendable, Equatable {
         }
     }
 
-    /// The address of this view, relative to the page. The part after `#` leads to the counts.
+    /// The address of this view, relative to the page.
     var link: String { "?days=\(window.rawValue)\(refreshes ? "" : "&refresh=off")" }
 
     /// The same view of other days.
