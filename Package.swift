@@ -90,6 +90,8 @@ let package = Package(
                 "gryt-push", "RelayAPI", "Relay", "PushServices", "HTTP2Client", "SQLiteDeviceStore", "DeviceStore",
                 "PushModel", "Telemetry", "EventLoops",
             ]),
-        tests("ProgramTests", ["gryt-push", "PushSimulator", "Cryptography", "EventLoops"]),
+        tests(
+            "ProgramTests",
+            ["gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops"]),
     ]
 )

@@ -122,7 +122,9 @@ final class FCMConversation: Conversation {
         """
 
     private func answer(status: Int, body: String, retryAfter: String?) -> SimulatedAnswer {
-        var headers = [HeaderField("content-type", "application/json; charset=UTF-8")]
+        var headers = [
+            HeaderField("content-type", "application/json; charset=UTF-8"), DateHeader.field(milliseconds: ledger.now),
+        ]
         if let retryAfter { headers.append(HeaderField("retry-after", retryAfter)) }
         return SimulatedAnswer(status: status, headers: headers, body: body)
     }

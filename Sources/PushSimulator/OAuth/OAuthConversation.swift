@@ -63,6 +63,7 @@ final class OAuthConversation: Conversation {
     private func answer(status: Int, body: JSON, retryAfter: String?) -> SimulatedAnswer {
         var headers = [
             HeaderField("content-type", "application/json; charset=utf-8"), HeaderField("cache-control", "private"),
+            DateHeader.field(milliseconds: ledger.now),
         ]
         if let retryAfter { headers.append(HeaderField("retry-after", retryAfter)) }
         return SimulatedAnswer(status: status, headers: headers, body: body.text)

@@ -11,6 +11,9 @@ actor Conductor {
     /// The port that is listened on: where 0 was asked for, the one that the system chose.
     nonisolated let port: Int
 
+    /// The loops that requests live on.
+    nonisolated let loops: [EventLoop]
+
     private let workers: [Worker]
     private let housekeeping: Housekeeping
     private let operatorPort: OperatorPort?
@@ -28,6 +31,7 @@ actor Conductor {
         tokenPool: HTTP2Pool?, shutdownTimeout: Duration, port: Int
     ) {
         self.loop = loops[0]
+        self.loops = loops
         self.workers = workers
         self.housekeeping = housekeeping
         self.operatorPort = operatorPort
