@@ -56,19 +56,3 @@ struct OperatorPageBrowser {
                 })
     }
 }
-
-/// A port that was free a moment ago.
-func freePort() throws -> UInt16 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let code = unsafe withUnsafeMutableBytes(of: &address) { bytes -> Int32 in
-        guard let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
-        return unsafe bind(descriptor, base, length) == 0 ? unsafe getsockname(descriptor, base, &length) : -1
-    }
-    guard code == 0 else { throw ProcessFault(call: "bind", errno: errno) }
-    return UInt16(bigEndian: address.sin_port)
-}

@@ -22,41 +22,29 @@ struct OperatorPageTests {
             FROM age, line, phone WHERE days % 11 <> 3;
         """
 
-    /// Starts a relay with that history and two pushes, and lends it and its operator's port.
-    private func withRelay(_ body: (RelayUnderTest, _ port: UInt16) async throws -> Void) async throws {
+    /// Starts a relay with that history and two pushes, and lends it.
+    private func withRelay(_ body: (OperatedRelay) async throws -> Void) async throws {
         let files = ScratchDirectory()
         let simulator = try PushSimulator(configuration: SimulatorConfiguration(directory: files.path + "/simulator"))
         try await simulator.start()
         let directory = ScratchDirectory()
         shell("mkdir '\(directory.path)/data'")
         directory.sqlite(Self.history, in: "data/push.db")
-        let port = try freePort()
-        let settings = simulator.settings.merging(["METRICS_PORT": String(port)]) { $1 }
-        let relay = try await RelayUnderTest(settings, in: directory)
+        let operated = try await OperatedRelay(simulator.settings, in: directory)
         do {
-            try #require(await relay.logged("event=operator_listening"))
             for platform in [PhonePlatform.ios, .android] {
-                let capability = try await relay.register(SimulatedPhone(platform))
-                #expect(try await relay.push(capability, kind: "dm").status == 202)
+                let capability = try await operated.relay.register(SimulatedPhone(platform))
+                #expect(try await operated.relay.push(capability, kind: "dm").status == 202)
             }
-            try await body(relay, port)
+            try await body(operated)
         } catch {
-            await relay.end(by: 9)
+            await operated.relay.end(by: 9)
             await simulator.stop()
             throw error
         }
-        let record = await relay.end()
+        let record = await operated.relay.end()
         #expect(record.status == 0 && record.errorText == "")
         await simulator.stop()
-    }
-
-    /// Asks the operator's port.
-    private func ask(_ path: String, _ port: UInt16, method: String = "GET") async throws -> Answer {
-        try await onOwnThread {
-            let client = try RawClient(port: port)
-            try client.send(request(method, path))
-            return try client.nextAnswer(toHead: method == "HEAD")
-        }
     }
 
     /// A row of a table, as the page writes it.
@@ -126,18 +114,19 @@ struct OperatorPageTests {
     @Test
     func `a browser shows it without a complaint, asks nobody else, and reads the numbers of /stats`() async throws {
         try OperatorPageBrowser.requireChromium()
-        try await withRelay { _, port in
+        try await withRelay { operated in
             for days in [30, 365] {
+                let address = "http://127.0.0.1:\(operated.operatorPort)/"
                 var stats: JSON?
                 var visit: OperatorPageBrowser.Visit
                 // Midnight may come between the two.
                 repeat {
-                    stats = try await ask("/stats?days=\(days)", port).json
-                    visit = try await OperatorPageBrowser.visit("http://127.0.0.1:\(port)/?days=\(days)")
-                } while try await ask("/stats?days=\(days)", port).json?.text != stats?.text
+                    stats = try await operated.ask("/stats?days=\(days)").json
+                    visit = try await OperatorPageBrowser.visit(address + "?days=\(days)")
+                } while try await operated.ask("/stats?days=\(days)").json?.text != stats?.text
                 #expect(visit.console == [])
-                #expect(visit.requests.contains("http://127.0.0.1:\(port)/?days=\(days)"))
-                #expect(visit.requests.allSatisfy { $0.hasPrefix("http://127.0.0.1:\(port)/") }, "\(visit.requests)")
+                #expect(visit.requests.contains(address + "?days=\(days)"))
+                #expect(visit.requests.allSatisfy { $0.hasPrefix(address) }, "\(visit.requests)")
                 #expect(visit.page.contains(" \u{2013} Gryt push relay</title>"))
                 let held = #"<dd class="figure">2</dd><dd class="quiet">1&nbsp;iOS, 1&nbsp;Android</dd>"#
                 #expect(visit.page.contains(held))
@@ -149,8 +138,8 @@ struct OperatorPageTests {
 
     @Test func `on a phone of 360 pixels nothing is to be moved sideways, and the style is in force`() async throws {
         try OperatorPageBrowser.requireChromium()
-        try await withRelay { _, port in
-            let page = try await ask("/?days=365", port).body
+        try await withRelay { operated in
+            let page = try await operated.ask("/?days=365").body
             // The page itself has no script, and forbids frames where it is served; from files it can be measured.
             let files = ScratchDirectory()
             files.write(page, to: "page.html")
@@ -172,8 +161,8 @@ struct OperatorPageTests {
     }
 
     @Test func `it is served with the policy that fits its style, and to GET and HEAD alone`() async throws {
-        try await withRelay { relay, port in
-            let answer = try await ask("/", port)
+        try await withRelay { operated in
+            let answer = try await operated.ask("/")
             #expect(answer.status == 200)
             #expect(answer["content-type"] == "text/html; charset=utf-8")
             #expect(answer["cache-control"] == "no-store")
@@ -188,10 +177,10 @@ struct OperatorPageTests {
             for word in ["<script", "javascript:", " src=", " style=", " onload", "@import", "url(", "<iframe"] {
                 #expect(!answer.body.contains(word), "\(word)")
             }
-            #expect(try await ask("/", port, method: "HEAD")["content-length"] != nil)
-            #expect(try await ask("/", port, method: "POST").summary == "405 method_not_allowed")
-            #expect(try await ask("/?days=7", port).body.contains(#"aria-current="page" href="?days=7#counts""#))
-            #expect(try await relay.ask("GET", "/").status == 404, "the public port has no such page")
+            #expect(try await operated.ask("/", method: "HEAD")["content-length"] != nil)
+            #expect(try await operated.ask("/", method: "POST").summary == "405 method_not_allowed")
+            #expect(try await operated.ask("/?days=7").body.contains(#"aria-current="page" href="?days=7#counts""#))
+            #expect(try await operated.relay.ask("GET", "/").status == 404, "the public port has no such page")
         }
     }
 }
