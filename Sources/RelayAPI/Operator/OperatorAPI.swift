@@ -12,12 +12,14 @@ package struct OperatorAPI: HTTPRequestHandler {
     package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
         switch OperatorRoute(request) {
         case .refused(let refusal): Answers.refused(refusal)
-        case .metrics, .statistics, .readiness, .liveness: nil
+        case .page, .metrics, .statistics, .readiness, .liveness: nil
         }
     }
 
     package func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
         switch OperatorRoute(request) {
+        case .page(let view):
+            return OperatorPage.response(await source.snapshot(days: view.window.rawValue), view)
         case .metrics:
             return HTTPResponse(
                 status: 200,
@@ -52,6 +54,8 @@ package struct OperatorAPI: HTTPRequestHandler {
 
 /// What a request to the operator's port asks for.
 enum OperatorRoute {
+    /// The page for people.
+    case page(PageView)
     case metrics
     case statistics(days: Int)
     case readiness
@@ -62,6 +66,7 @@ enum OperatorRoute {
     init(_ request: HTTPRequest) {
         let isRead = request.method == .get || request.method == .head
         switch request.path {
+        case "/": self = .page(PageView(query: request.query))
         case "/metrics": self = .metrics
         case "/stats": self = .statistics(days: Self.days(in: request.query))
         case "/readyz": self = .readiness
