@@ -41,7 +41,7 @@ struct OperatorPageBrowser {
             environment: [
                 "HOME": directory.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": directory.path,
             ],
-            directory: directory.path)
+            directory: directory)
         let record = await process.end()
         #expect(record.status == 0, "\(record.errorText)")
         let log = directory.text("net.json")
