@@ -53,23 +53,24 @@ package struct Relay: Sendable {
         case .unknown: return .unknownCapability
         case .storeFailed: return .storeFailed
         }
+        let platform = stored.device.token.platform
+        // Taken before the capability's limit is asked, for a push that is shed must not count in it.
+        guard let permit = shared.permits.take(for: platform) else { return .overloaded }
         switch admitPush(to: stored.hash) {
         case .admitted: break
         case .refused(let retryAfter): return .capabilityLimited(retryAfter: retryAfter)
         case .crowded: return .overloaded
         }
-        let platform = stored.device.token.platform
         guard let service = services.service(for: platform) else { return .platformUnavailable(platform) }
         let startedAt = shared.clocks.monotonic()
-        let verdict = await ring(request, stored, through: service)
+        let verdict = await ring(request, stored, through: service, permit)
         observer?.pushed(verdict, platform, startedAt: startedAt, endedAt: shared.clocks.monotonic())
         return verdict
     }
 
     private func ring(
-        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService
+        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService, _ permit: consuming Permit
     ) async -> PushVerdict {
-        guard let permit = shared.permits.take() else { return .overloaded }
         let askedAt = shared.clocks.wall()
         let outcome = await deliver(request, to: stored, through: service)
         _ = consume permit
@@ -111,7 +112,7 @@ package struct RelayShared: Sendable {
     /// How often an address may register.
     package var registrationsByAddress: RateLimiter<ClientAddress>
     /// How many pushes may be in flight at once.
-    package var permits: InFlightPermits
+    package var permits: PushPermits
     /// What is counted, by day.
     package var tally: DailyTally
     /// Keeps a wrong setting from emptying the store.
@@ -125,7 +126,7 @@ package struct RelayShared: Sendable {
 
     package init(
         pushesByAddress: RateLimiter<ClientAddress>, pushesByCapability: RateLimiter<CapabilityKey>,
-        registrationsByAddress: RateLimiter<ClientAddress>, permits: InFlightPermits, tally: DailyTally,
+        registrationsByAddress: RateLimiter<ClientAddress>, permits: PushPermits, tally: DailyTally,
         guardian: MassDeathGuard, budget: Duration, clocks: Clocks
     ) {
         self.pushesByAddress = pushesByAddress

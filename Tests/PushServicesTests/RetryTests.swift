@@ -87,6 +87,21 @@ struct MassDeathGuardTests {
         #expect(guardian.isSuspicious(.ios, at: Self.start))
     }
 
+    @Test(arguments: [0, 100, 2400, 100_000])
+    func `however much went well before, a wrong topic costs nineteen`(_ living: Int) {
+        let guardian = MassDeathGuard()
+        for _ in 0..<living { guardian.noteLiving(.ios, at: Self.start) }
+        #expect((0..<1000).count { _ in guardian.allowsForgetting(.ios, at: Self.start) } == 19)
+    }
+
+    @Test func `dead phones among living ones are forgotten`() {
+        let guardian = MassDeathGuard()
+        for _ in 0..<1000 {
+            for _ in 0..<6 { guardian.noteLiving(.ios, at: Self.start) }
+            #expect(guardian.allowsForgetting(.ios, at: Self.start))
+        }
+    }
+
     @Test func `one platform's deaths say nothing about the other's`() {
         let guardian = MassDeathGuard()
         for _ in 0..<100 { _ = guardian.allowsForgetting(.ios, at: Self.start) }
@@ -95,8 +110,10 @@ struct MassDeathGuardTests {
 
     @Test func `a fifth of dead phones is ordinary, more is not`() {
         let guardian = MassDeathGuard()
-        for _ in 0..<400 { guardian.noteLiving(.ios, at: Self.start) }
-        for _ in 0..<100 { #expect(guardian.allowsForgetting(.ios, at: Self.start)) }
+        for _ in 0..<100 {
+            for _ in 0..<4 { guardian.noteLiving(.ios, at: Self.start) }
+            #expect(guardian.allowsForgetting(.ios, at: Self.start))
+        }
         #expect(!guardian.allowsForgetting(.ios, at: Self.start))
     }
 

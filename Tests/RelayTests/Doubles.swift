@@ -175,7 +175,7 @@ struct Scene {
                 pushesByAddress: RateLimiter(limit: perAddress, window: .seconds(60), maximumKeys: 1000),
                 pushesByCapability: RateLimiter(limit: perCapability, window: .seconds(60), maximumKeys: 1000),
                 registrationsByAddress: RateLimiter(limit: registrations, window: .seconds(3600), maximumKeys: 1000),
-                permits: InFlightPermits(limit: permits), tally: tally, guardian: MassDeathGuard(),
+                permits: PushPermits(limit: permits), tally: tally, guardian: MassDeathGuard(),
                 budget: .milliseconds(4500), clocks: time.clocks),
             store: store, services: PushServiceSet(ios: ios, android: android))
     }

@@ -67,11 +67,29 @@ struct PushTests {
     @Test func `over the bound of pushes in flight the relay says so at once`() async throws {
         let scene = Scene(ios: ScriptedService(.ios, .accepted), permits: 1)
         let capability = try await scene.registered()
-        let permit = scene.relay.shared.permits.take()
+        let permit = scene.relay.shared.permits.take(for: .ios)
         #expect(await scene.push(capability) == .overloaded)
         _ = consume permit
         #expect(await scene.push(capability) == .accepted)
         #expect(await scene.push(capability) == .accepted)
+    }
+
+    @Test func `a push that is shed does not count in the capability's limit`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted), perCapability: 1, permits: 1)
+        let capability = try await scene.registered()
+        let permit = scene.relay.shared.permits.take(for: .ios)
+        for _ in 0..<5 { #expect(await scene.push(capability) == .overloaded) }
+        _ = consume permit
+        #expect(await scene.push(capability) == .accepted)
+    }
+
+    @Test func `a push service that hangs leaves the other's permits alone`() async throws {
+        let scene = Scene(
+            ios: ScriptedService(.ios, .accepted), android: ScriptedService(.android, .accepted), permits: 1)
+        let capability = try await scene.registered(Scene.android)
+        let permit = scene.relay.shared.permits.take(for: .ios)
+        #expect(await scene.push(capability) == .accepted)
+        _ = consume permit
     }
 
     @Test func `a store that does not answer is no unknown capability`() async throws {

@@ -50,7 +50,7 @@ struct Settings: Sendable {
     var maximumConnections: Int
     /// Connections to the public port from one peer; 0 is no bound.
     var maximumConnectionsPerAddress: Int
-    /// Pushes under way at once.
+    /// Pushes under way to one push service at once.
     var maximumPushesInFlight: Int
     /// How long a drain may take before what is left is given up.
     var shutdownTimeout: Duration

@@ -129,7 +129,7 @@ struct Assembly {
                 limit: settings.pushesPerMinutePerDevice, window: .seconds(60), maximumKeys: maximumKeys * 4),
             registrationsByAddress: RateLimiter(
                 limit: settings.registrationsPerHour, window: .seconds(3600), maximumKeys: maximumKeys),
-            permits: InFlightPermits(limit: settings.maximumPushesInFlight), tally: DailyTally(),
+            permits: PushPermits(limit: settings.maximumPushesInFlight), tally: DailyTally(),
             guardian: MassDeathGuard(), budget: settings.pushBudget, clocks: clocks)
     }
 

@@ -69,14 +69,17 @@ actor Conductor {
         isDraining = true
         await operatorPort?.desk.beginDrain()
         let timeout = shutdownTimeout
+        let began = ContinuousClock.now
         let cutShort = await withTaskGroup(of: Int.self) { group in
             for worker in workers { group.addTask { await worker.drain(within: timeout) } }
             var sum = 0
             for await left in group { sum += left }
             return sum
         }
+        // Within what is left of the time: a stop takes no longer than the operator has said.
+        let settling = min(Self.longestSettling, max(timeout - (ContinuousClock.now - began), .zero))
         await withTaskGroup(of: Void.self) { group in
-            for worker in workers { group.addTask { await worker.settle(within: Self.longestSettling) } }
+            for worker in workers { group.addTask { await worker.settle(within: settling) } }
         }
         await housekeeping.end()
         // It answers to the last, so that nobody takes a long drain for a crash.

@@ -20,19 +20,24 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
                 break
             case .count:
                 log.writeRarely(
-                    .info, "push_service_answered", kind: LogField("answer", .disclosed(answer.label)),
-                    LogField("platform", .label(platform)), LogField("status", response.status))
+                    .info, "push_service_answered", kind: about(platform, answer.label),
+                    LogField("status", response.status))
             case .page:
                 log.writeRarely(
-                    .error, "push_service_refused", kind: LogField("answer", .disclosed(answer.label)),
-                    LogField("platform", .label(platform)), LogField("status", response.status))
+                    .error, "push_service_refused", kind: about(platform, answer.label),
+                    LogField("status", response.status))
             }
         case .failed(let failure):
             log.writeRarely(
                 failure.needsOperator ? .error : .warning, "push_service_failed",
-                kind: LogField("failure", failure.metricLabel), LogField("platform", .label(platform)),
+                kind: about(platform, String(describing: failure.metricLabel)),
                 LogField("detail", .disclosed(failure.description)))
         }
+    }
+
+    /// What a storm is told by: each platform's trouble has a first line of its own.
+    private func about(_ platform: Platform, _ what: String) -> LogField {
+        LogField("about", .disclosed("\(platform.rawValue) \(what)"))
     }
 
     func requested(_ result: Result<Duration, OAuthFailure>) {
