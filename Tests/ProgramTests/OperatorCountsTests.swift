@@ -218,7 +218,11 @@ private struct Fleet: Sendable {
             let phone = SimulatedPhone(number.isMultiple(of: 2) ? .ios : .android)
             switch number % 20 {
             case 3, 4:
-                let refusal = Fault.Action.refuse(status: 503, reason: "ServiceUnavailable")
+                // After a 503 of Apple's the relay changes the connection, once a second at most: not for a hundred pushes.
+                let refusal =
+                    phone.platform == .ios
+                    ? Fault.Action.refuse(status: 400, reason: "PayloadEmpty")
+                    : Fault.Action.refuse(status: 503, reason: "UNAVAILABLE")
                 simulator.force(Fault(refusal), on: phone.token, platform: phone.platform)
             case 5, 6:
                 let refusal = Fault.Action.refuse(status: 400, reason: "PayloadEmpty")

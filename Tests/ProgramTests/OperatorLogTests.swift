@@ -41,7 +41,9 @@ struct OperatorLogTests {
             stage.force(Fault(.refuse(status: 400, reason: "PayloadEmpty")), on: phone)
             for _ in 0..<100 { #expect(try await relay.push(capability).status == 502) }
             let log = await relay.end().outputText
-            let lines = log.split(separator: "\n").filter { $0.contains("event=push_service_refused answer=malformed") }
+            let lines = log.split(separator: "\n").filter {
+                $0.contains(#"event=push_service_refused about="ios malformed""#)
+            }
             #expect(lines.count == 2)
             #expect(lines.last?.hasSuffix(" held_back=99") == true, "\(lines)")
         }
