@@ -12,7 +12,7 @@ extension Daemon {
         let connection = unsafe Connection(handle, now: now)
         connection.index = connections.count
         connections.append(connection)
-        startSweeping()
+        keepSweeping()
         if configuration.maximumConnectionsPerAddress > 0 {
             let count = connectionsOfSite[connection.peer.site, default: 0] + 1
             connectionsOfSite[connection.peer.site] = count

@@ -19,6 +19,7 @@ import EventLoops
     var connectionsOfSite: [PeerAddress: Int] = [:]
     var exchangesInFlight = 0
     private(set) var isDraining = false
+    private var drainBegan = ContinuousClock.now
     private(set) var isStopping = false
     let linger: Linger
 
@@ -27,7 +28,7 @@ import EventLoops
     private var runTimer: LoopTimer?
     private var runTimerDue: ContinuousClock.Instant?
     private var sweepTimer: LoopTimer?
-    private var isSweeping = false
+    private var sweepDue: ContinuousClock.Instant?
     private var fallbackTimer: LoopTimer?
     private var deadlines = DeadlineList()
     private var isAccepting = false
@@ -102,11 +103,15 @@ import EventLoops
         closeDescriptor(unsafe MHD_quiesce_daemon(handle))
     }
 
-    /// Lets every connection go as soon as it owes no answer.
+    /// Lets every connection go as soon as it owes no answer. A request that is still being received has
+    /// ``drainGrace`` to arrive, or any stranger could hold a drain up by half a request.
     func drain() {
         stopAccepting()
+        guard !isDraining else { return }
         isDraining = true
+        drainBegan = .now
         for connection in connections where connection.phase == .waiting { connection.endReading() }
+        keepSweeping()
     }
 
     /// Ends everything; requests that are being handled are answered with a refusal first. Called from within a
@@ -192,18 +197,30 @@ import EventLoops
 
     // MARK: Time-outs
 
-    /// Has the sweep go round while there are connections.
-    func startSweeping() {
-        guard !isSweeping else { return }
-        isSweeping = true
-        sweepTimer?.arm(after: min(.seconds(1), configuration.requestTimeout / 4))
+    /// What a request that is being received gets when a drain begins.
+    private static let drainGrace = Duration.milliseconds(500)
+    /// How long a connection that was refused may stay during a drain.
+    private static let patienceWhileDraining = Duration.milliseconds(250)
+
+    private var sweepInterval: Duration {
+        let usual = min(.seconds(1), configuration.requestTimeout / 4)
+        return isDraining ? min(.milliseconds(50), usual) : usual
+    }
+
+    /// Has the sweep go round while there are connections; sooner, where it was to go later than it is needed now.
+    func keepSweeping() {
+        let interval = sweepInterval
+        let due = ContinuousClock.now + interval
+        if let sweepDue, sweepDue <= due { return }
+        sweepDue = due
+        sweepTimer?.arm(after: interval)
     }
 
     private func sweep() {
         now = .now
-        isSweeping = false
+        sweepDue = nil
         guard !connections.isEmpty else { return }
-        startSweeping()
+        keepSweeping()
         for connection in connections {
             let age = now - connection.since
             switch connection.phase {
@@ -212,10 +229,14 @@ import EventLoops
                 // then.
                 if age > configuration.idleTimeout + configuration.requestTimeout { timeOut(connection) }
             case .receiving:
-                if age > configuration.requestTimeout { timeOut(connection) }
+                if age > configuration.requestTimeout {
+                    timeOut(connection)
+                } else if isDraining && now - drainBegan > Self.drainGrace {
+                    connection.condemn(with: handler.refusal(.shuttingDown, of: nil), now: now)
+                }
             case .answering: break
             case .condemned:
-                if age > Linger.patience { connection.cut() }
+                if age > (isDraining ? Self.patienceWhileDraining : Linger.patience) { connection.cut() }
             }
         }
     }

@@ -23,7 +23,8 @@ package enum HTTPRefusal: Sendable, Equatable {
     case unsupportedTransferCoding
     /// Meant for 503: this address holds ``HTTPServerConfiguration/maximumConnectionsPerAddress`` connections already.
     case tooManyConnections
-    /// Meant for 503: the server was stopped while the request was being answered.
+    /// Meant for 503: the server was stopped while the request was being answered, or was draining and the request did
+    /// not become whole.
     case shuttingDown
 }
 

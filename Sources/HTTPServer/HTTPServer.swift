@@ -56,7 +56,8 @@ package actor HTTPServer {
     package func stopAccepting() { daemon?.stopAccepting() }
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
-    /// `Connection: close` after the answer to the request they are sending or waiting for.
+    /// `Connection: close` after the answer to the request they are sending or waiting for. A request that is not whole
+    /// half a second later is refused (``HTTPRefusal/shuttingDown``).
     ///
     /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
     ///   ``stop()``.

@@ -1,0 +1,51 @@
+import HTTPServer
+import Synchronization
+import Testing
+
+/// Senders that stop short, go without a word or come in too great a number.
+@Suite(.timeLimit(.minutes(1)))
+struct StrangerTests {
+    @Test(arguments: [
+        "POST /v1/push HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe",
+    ])
+    func `a drain does not wait for a request that stopped short`(_ start: String) async throws {
+        let handler = TestHandler()
+        try await withServer(handler, configure: { $0.requestTimeout = .seconds(60) }) { port, server in
+            let client = try await onOwnThread {
+                let client = try Client(port: port)
+                try client.raw.send(start)
+                return client
+            }
+            while await server.exchangesInFlight == 0 { await Task.yield() }
+            #expect(await server.drain(within: .seconds(10)) == 0)
+            try await onOwnThread { () throws in
+                #expect(try client.raw.response()?.status == 503)
+                #expect(try client.raw.isAtEnd())
+            }
+        }
+        #expect(handler.refused.withLock { $0 } == [.shuttingDown])
+    }
+
+    @Test func `a drain takes a request that ends in time`() async throws {
+        try await withServer { port, server in
+            let client = try await onOwnThread {
+                let client = try Client(port: port)
+                try client.raw.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+                return client
+            }
+            while await server.exchangesInFlight == 0 { await Task.yield() }
+            async let left = server.drain(within: .seconds(10))
+            try await onOwnThread {
+                try client.raw.send("hi")
+                #expect(try client.raw.response()?.body == "post / hi")
+            }
+            #expect(await left == 0)
+        }
+    }
+}
+
+/// A client that goes from one thread to the next, never used by two at a time.
+private final class Client: @unchecked Sendable {
+    let raw: RawClient
+    init(port: UInt16) throws { raw = try RawClient(port: port) }
+}
