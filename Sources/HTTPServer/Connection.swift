@@ -19,6 +19,8 @@ import CMicrohttpd
     private(set) var phase = Phase.waiting
     /// When the phase began.
     private(set) var since: ContinuousClock.Instant
+    /// Whether it was refused when it came; then it counts towards no bound.
+    private(set) var isRefused = false
     /// Where it stands in the daemon's list.
     var index = 0
 
@@ -39,6 +41,12 @@ import CMicrohttpd
     func condemn(with response: HTTPResponse, now: ContinuousClock.Instant) {
         writeLast(response)
         enter(.condemned, now: now)
+    }
+
+    /// Refuses the connection itself, before any request.
+    func refuse(with response: HTTPResponse, now: ContinuousClock.Instant) {
+        isRefused = true
+        condemn(with: response, now: now)
     }
 
     /// Writes an answer past the library and ends this side of the connection. Only where the library owes nothing:

@@ -17,6 +17,8 @@ import EventLoops
     private(set) var now = ContinuousClock.now
     var connections: [Connection] = []
     var connectionsOfSite: [PeerAddress: Int] = [:]
+    /// How many of the connections were refused when they came.
+    var refusedConnections = 0
     var exchangesInFlight = 0
     private(set) var isDraining = false
     private var drainBegan = ContinuousClock.now
@@ -58,6 +60,10 @@ import EventLoops
 
     deinit { precondition(unsafe handle == nil, "an HTTP server is stopped before it is let go") }
 
+    /// At how many connections the library stops to accept: beyond the bound there is room for those that are being
+    /// refused. Waiting in the backlog they would hear nothing.
+    var connectionLimit: Int { configuration.maximumConnections + 256 }
+
     // MARK: Life
 
     /// Starts to accept.
@@ -68,7 +74,7 @@ import EventLoops
         var settings = unsafe gryt_mhd_settings()
         unsafe settings.listener = descriptor
         unsafe settings.connection_memory = configuration.connectionMemory
-        unsafe settings.connection_limit = UInt32(configuration.maximumConnections)
+        unsafe settings.connection_limit = UInt32(connectionLimit)
         unsafe settings.idle_seconds = UInt32(clamping: configuration.idleTimeout.components.seconds)
         unsafe settings.context = Unmanaged.passUnretained(self).toOpaque()
         unsafe settings.handle = requestArrived
@@ -199,12 +205,13 @@ import EventLoops
 
     /// What a request that is being received gets when a drain begins.
     private static let drainGrace = Duration.milliseconds(500)
-    /// How long a connection that was refused may stay during a drain.
-    private static let patienceWhileDraining = Duration.milliseconds(250)
+    /// How long a connection that was refused when it came may stay, or any refused one during a drain.
+    private static let shortPatience = Duration.milliseconds(250)
 
     private var sweepInterval: Duration {
         let usual = min(.seconds(1), configuration.requestTimeout / 4)
-        return isDraining ? min(.milliseconds(50), usual) : usual
+        if isDraining { return min(.milliseconds(50), usual) }
+        return refusedConnections > 0 ? min(.milliseconds(100), usual) : usual
     }
 
     /// Has the sweep go round while there are connections; sooner, where it was to go later than it is needed now.
@@ -236,7 +243,9 @@ import EventLoops
                 }
             case .answering: break
             case .condemned:
-                if age > (isDraining ? Self.patienceWhileDraining : Linger.patience) { connection.cut() }
+                if age > (isDraining || connection.isRefused ? Self.shortPatience : Linger.patience) {
+                    connection.cut()
+                }
             }
         }
     }

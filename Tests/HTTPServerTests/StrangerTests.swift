@@ -42,6 +42,34 @@ struct StrangerTests {
             #expect(await left == 0)
         }
     }
+
+    @Test func `connections beyond the bound are refused at once`() async throws {
+        let handler = TestHandler()
+        try await talking(to: handler, configure: { $0.maximumConnections = 2 }) { port in
+            let first = try RawClient(port: port)
+            var second: RawClient? = try RawClient(port: port)
+            for client in [first, second] {
+                try client?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client?.response()?.status == 200)
+            }
+            // They stay open at their end, and are more than the library would hold.
+            let others = try (0..<300).map { _ in try RawClient(port: port) }
+            for client in others {
+                #expect(try client.response()?.status == 503)
+                #expect(try client.isAtEnd())
+            }
+            second = nil
+            var status: Int?
+            while status != 200 {
+                let next = try RawClient(port: port)
+                try next.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                status = try next.response()?.status
+            }
+            try first.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try first.response()?.status == 200)
+        }
+        #expect(handler.refused.withLock { $0.allSatisfy { $0 == .tooManyConnections } })
+    }
 }
 
 /// A client that goes from one thread to the next, never used by two at a time.
