@@ -23,11 +23,7 @@ extension Daemon {
     /// Whether the bounds allow one more connection, which is in the list already.
     private func admits(_ connection: Connection) -> Bool {
         guard connections.count - refusedConnections <= configuration.maximumConnections else { return false }
-        guard configuration.maximumConnectionsPerAddress > 0 else { return true }
-        let count = connectionsOfSite[connection.peer.site, default: 0]
-        guard count < configuration.maximumConnectionsPerAddress else { return false }
-        connectionsOfSite[connection.peer.site] = count + 1
-        return true
+        return configuration.addressCensus?.admit(connection.peer) ?? true
     }
 
     fileprivate func closed(_ connection: Connection) {
@@ -41,8 +37,8 @@ extension Daemon {
         }
         if connection.isRefused {
             refusedConnections -= 1
-        } else if let count = connectionsOfSite[connection.peer.site] {
-            connectionsOfSite[connection.peer.site] = count > 1 ? count - 1 : nil
+        } else {
+            configuration.addressCensus?.leave(connection.peer)
         }
         settled()
     }

@@ -16,7 +16,6 @@ import EventLoops
     /// The time at the start of the run; precise enough for time-outs of seconds.
     private(set) var now = ContinuousClock.now
     var connections: [Connection] = []
-    var connectionsOfSite: [PeerAddress: Int] = [:]
     /// How many of the connections were refused when they came.
     var refusedConnections = 0
     var exchangesInFlight = 0

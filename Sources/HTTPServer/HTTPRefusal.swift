@@ -22,7 +22,7 @@ package enum HTTPRefusal: Sendable, Equatable {
     /// Meant for 501: a transfer coding other than `chunked` (RFC 9112 section 6.1).
     case unsupportedTransferCoding
     /// Meant for 503: there are ``HTTPServerConfiguration/maximumConnections`` connections already, or this address
-    /// holds ``HTTPServerConfiguration/maximumConnectionsPerAddress`` of them.
+    /// holds as many as ``HTTPServerConfiguration/addressCensus`` allows.
     case tooManyConnections
     /// Meant for 503: the server was stopped while the request was being answered, or was draining and the request did
     /// not become whole.

@@ -18,9 +18,9 @@ package struct HTTPServerConfiguration: Sendable {
     package var requestTimeout: Duration = .seconds(10)
     /// At most so many connections; further ones are refused (``HTTPRefusal/tooManyConnections``).
     package var maximumConnections = 10_000
-    /// At most so many connections of one IPv4 address or IPv6 /64; further ones are refused. 0 is without a bound, for
-    /// behind a proxy all have one address.
-    package var maximumConnectionsPerAddress = 0
+    /// Bounds the connections of one address, over all servers that have the same census; further ones are refused. nil
+    /// is without a bound, for behind a proxy all have one address.
+    package var addressCensus: AddressCensus?
     /// Lower-case names of the header fields that a request keeps. All others are checked and never copied.
     package var retainedHeaders: [String] = []
 
@@ -36,7 +36,6 @@ package struct HTTPServerConfiguration: Sendable {
             "a head, and the head of the answer, must fit in the memory of its connection")
         precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
         precondition(maximumConnections > 0 && maximumConnections <= 1 << 30, "a server needs connections")
-        precondition(maximumConnectionsPerAddress >= 0, "a bound cannot be negative")
         precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")
     }
 }

@@ -70,6 +70,35 @@ struct StrangerTests {
         }
         #expect(handler.refused.withLock { $0.allSatisfy { $0 == .tooManyConnections } })
     }
+
+    @Test func `servers with one census bound an address together`() async throws {
+        let census = AddressCensus(limit: 2)
+        let bound: @Sendable (inout HTTPServerConfiguration) -> Void = { $0.addressCensus = census }
+        try await withServer(configure: bound) { first, _ in
+            try await withServer(configure: bound) { second, _ in
+                try await onOwnThread {
+                    let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+                    let here = try RawClient(port: first)
+                    var there: RawClient? = try RawClient(port: second)
+                    for client in [here, there] {
+                        try client?.send(request)
+                        #expect(try client?.response()?.status == 200)
+                    }
+                    for port in [first, second] {
+                        let third = try RawClient(port: port)
+                        #expect(try third.response()?.status == 503)
+                    }
+                    there = nil
+                    var status: Int?
+                    while status != 200 {
+                        let next = try RawClient(port: first)
+                        try next.send(request)
+                        status = try next.response()?.status
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A client that goes from one thread to the next, never used by two at a time.

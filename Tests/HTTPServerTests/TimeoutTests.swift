@@ -92,7 +92,7 @@ struct TimeoutTests {
 
     @Test func `connections of one address are bounded where that is asked for`() async throws {
         let handler = TestHandler()
-        try await talking(to: handler, configure: { $0.maximumConnectionsPerAddress = 2 }) { port in
+        try await talking(to: handler, configure: { $0.addressCensus = AddressCensus(limit: 2) }) { port in
             let first = try RawClient(port: port)
             var second: RawClient? = try RawClient(port: port)
             for client in [first, second] {
