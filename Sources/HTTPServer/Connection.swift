@@ -58,6 +58,13 @@ import CMicrohttpd
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// Whether the peer has ended its side and everything before that has been read. The library learns of both from one
+    /// edge of its epoll set, reads once and does not look again.
+    var isPeerGone: Bool {
+        var byte: UInt8 = 0
+        return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+    }
+
     /// Takes what has arrived, and then the end of the stream.
     func endReading() { shutdown(descriptor, Int32(SHUT_RD)) }
 

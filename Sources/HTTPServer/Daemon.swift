@@ -30,6 +30,7 @@ import EventLoops
     private var runTimerDue: ContinuousClock.Instant?
     private var sweepTimer: LoopTimer?
     private var sweepDue: ContinuousClock.Instant?
+    private var lastLookForPeers = ContinuousClock.now
     private var fallbackTimer: LoopTimer?
     private var deadlines = DeadlineList()
     private var isAccepting = false
@@ -115,6 +116,7 @@ import EventLoops
         guard !isDraining else { return }
         isDraining = true
         drainBegan = .now
+        lastLookForPeers = drainBegan - .seconds(1)
         for connection in connections where connection.phase == .waiting { connection.endReading() }
         keepSweeping()
     }
@@ -225,10 +227,19 @@ import EventLoops
     private func sweep() {
         now = .now
         sweepDue = nil
+        // A system call for each connection: not in every sweep, where they are frequent.
+        let looksForPeers = now - lastLookForPeers >= .seconds(1)
+        if looksForPeers { lastLookForPeers = now }
         guard !connections.isEmpty else { return }
         keepSweeping()
         for connection in connections {
             let age = now - connection.since
+            if looksForPeers, age > .seconds(1), connection.phase == .waiting || connection.phase == .receiving,
+                connection.isPeerGone
+            {
+                connection.cut()
+                continue
+            }
             switch connection.phase {
             case .waiting:
                 // A silent one is closed by the library after the idle time-out, so this one has sent a byte now and

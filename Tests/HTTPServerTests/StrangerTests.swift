@@ -1,3 +1,4 @@
+import EventLoops
 import HTTPServer
 import Synchronization
 import Testing
@@ -40,6 +41,27 @@ struct StrangerTests {
                 #expect(try client.raw.response()?.body == "post / hi")
             }
             #expect(await left == 0)
+        }
+    }
+
+    /// What arrives together with the end of the stream, and whether it is a whole request.
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", true), ("GET / HTTP/1.1\r\nHost", false),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe", false),
+    ])
+    func `a connection whose peer has gone does not stay`(_ text: String, isWhole: Bool) async throws {
+        try await withServer(configure: { $0.requestTimeout = .seconds(60) }) { port, server in
+            let client = try await onOwnThread { try Client(port: port) }
+            while await server.openConnections == 0 { await Task.yield() }
+            // In one turn of the loop, so that the server sees both at once.
+            try await Turn(loop: server.loop).take {
+                try client.raw.send(text)
+                client.raw.endWriting()
+            }
+            try await onOwnThread { () throws in
+                #expect(try client.raw.response()?.status == (isWhole ? 200 : nil))
+                #expect(try client.raw.isAtEnd())
+            }
         }
     }
 
@@ -105,4 +127,14 @@ struct StrangerTests {
 private final class Client: @unchecked Sendable {
     let raw: RawClient
     init(port: UInt16) throws { raw = try RawClient(port: port) }
+}
+
+/// Another actor of the server's loop.
+private actor Turn {
+    let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Does something within one turn of the loop.
+    func take(_ action: @Sendable () throws -> Void) rethrows { try action() }
 }
