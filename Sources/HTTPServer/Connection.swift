@@ -51,9 +51,9 @@ import CMicrohttpd
 
     /// Writes an answer past the library and ends this side of the connection. Only where the library owes nothing:
     /// before its own answer to the request that is being received.
-    func writeLast(_ response: HTTPResponse) {
+    func writeLast(_ response: HTTPResponse, toHead: Bool = false) {
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        let bytes = response.bytes(date: httpDate())
+        let bytes = response.bytes(date: httpDate(), toHead: toHead)
         unsafe _ = bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, flags) }
         shutdown(descriptor, Int32(SHUT_WR))
     }

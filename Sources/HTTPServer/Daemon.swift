@@ -296,7 +296,15 @@ import EventLoops
             return
         }
         exchange.isSuspended = false
-        queue(response, for: exchange)
+        let connection = exchange.connection
+        if connection.isPeerGone {
+            // The library reads before it writes, and an end of the stream makes it give up. It asks for the request's
+            // answer again and is told to close.
+            exchange.mustLinger = true
+            connection.writeLast(response, toHead: exchange.method == .head)
+        } else {
+            queue(response, for: exchange)
+        }
         unsafe MHD_resume_connection(exchange.connection.handle)
         runAtTurnEnd()
     }

@@ -65,6 +65,30 @@ struct StrangerTests {
         }
     }
 
+    @Test func `a sender that ends its side after the request is answered`() async throws {
+        let gate = Gate()
+        let handler = TestHandler { request, _ in
+            await gate.pass()
+            return .echo(request)
+        }
+        try await withServer(handler) { port, server in
+            let clients = try await onOwnThread { try [Client(port: port), Client(port: port)] }
+            while await server.openConnections < 2 { await Task.yield() }
+            try await onOwnThread {
+                try clients[0].raw.send("GET /lingers HTTP/1.1\r\nHost: x\r\n\r\n")
+                try clients[1].raw.send("GET /ends HTTP/1.1\r\nHost: x\r\n\r\n")
+                clients[1].raw.endWriting()
+            }
+            await gate.arrivals(2)
+            gate.open()
+            try await onOwnThread { () throws in
+                #expect(try clients[1].raw.response()?.body == "get /ends ")
+                #expect(try clients[1].raw.isAtEnd())
+                #expect(try clients[0].raw.response()?.body == "get /lingers ")
+            }
+        }
+    }
+
     @Test func `connections beyond the bound are refused at once`() async throws {
         let handler = TestHandler()
         try await talking(to: handler, configure: { $0.maximumConnections = 2 }) { port in
