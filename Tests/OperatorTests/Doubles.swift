@@ -98,7 +98,7 @@ func quietFacts(_ clocks: SetClocks = SetClocks(), metrics: RelayMetrics? = nil)
     let reckoning = WallReckoning(clocks.clocks)
     var facts = OperatorFacts(
         version: "1.2.3", reckoning: reckoning, startedAt: clocks.clocks.monotonic(),
-        disk: DiskReading(freeBytes: 10 << 30, totalBytes: 20 << 30, databaseBytes: 1 << 20),
+        disk: DiskReading(freeBytes: 10 << 30, databaseBytes: 1 << 20),
         process: ProcessReading(
             cpuNanoseconds: 1_500_000_000, residentBytes: 1 << 24, virtualBytes: 1 << 30, openDescriptors: 40,
             maximumDescriptors: 1024),

@@ -38,7 +38,7 @@ actor OperatorDesk: OperatorSource {
     private let startedAt: MonotonicInstant
     private let processStart = ProcessReading.startNanoseconds()
 
-    private var metrics: RelayMetrics { credentials.metrics }
+    private var counters: RelayMetrics { credentials.metrics }
 
     /// - Parameters:
     ///   - store: on this loop.
@@ -80,7 +80,7 @@ actor OperatorDesk: OperatorSource {
 
     private func keepReading() async {
         while !isClosed {
-            window.note(.init(platforms: PerPlatform { metrics.platform($0) }, lag: metrics.lag))
+            window.note(.init(platforms: PerPlatform { counters.platform($0) }, lag: counters.lag))
             await loop.sleep(for: RecentWindow.interval)
         }
     }
@@ -128,7 +128,7 @@ actor OperatorDesk: OperatorSource {
 
     func isAlive() -> Bool {
         let now = clocks.monotonic()
-        return isDraining || metrics.loops.allSatisfy { $0.silence(at: now) < Self.longestSilence }
+        return isDraining || counters.loops.allSatisfy { $0.silence(at: now) < Self.longestSilence }
     }
 
     private func latencies(_ facts: OperatorFacts) -> [LatencySnapshot] {
@@ -165,8 +165,8 @@ actor OperatorDesk: OperatorSource {
     /// What is known without asking anybody: counters, atomics, and what the system says.
     private func localFacts() -> OperatorFacts {
         let reckoning = WallReckoning(clocks)
-        let platforms = PerPlatform { metrics.platform($0) }
-        let lag = metrics.lag
+        let platforms = PerPlatform { counters.platform($0) }
+        let lag = counters.lag
         return OperatorFacts(
             version: version, reckoning: reckoning, startedAt: startedAt, isDraining: isDraining,
             writer: database.statistics, disk: DiskReading.of(directory: dataDirectory), process: .now(),
@@ -174,7 +174,7 @@ actor OperatorDesk: OperatorSource {
             platforms: platforms, recent: PerPlatform { window.recent($0, platforms[$0]) },
             massDeathSuspected: PerPlatform { shared.guardian.isSuspicious($0, at: reckoning.monotonic) },
             pushesInFlight: shared.permits.inUse, pushesInFlightLimit: shared.permits.limit,
-            refusals: metrics.refusals, accessTokens: metrics.accessTokens.values, limiters: limiters(),
+            refusals: counters.refusals, accessTokens: counters.accessTokens.values, limiters: limiters(),
             lag: lag, recentLag: window.recentLag(lag), loops: workers.count)
     }
 

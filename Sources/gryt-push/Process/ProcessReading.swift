@@ -84,8 +84,6 @@ struct ProcessReading: Equatable {
 struct DiskReading: Equatable {
     /// Bytes that the relay may still write; nil where the system does not say.
     var freeBytes: Int?
-    /// Bytes of the file system; nil where the system does not say.
-    var totalBytes: Int?
     /// Bytes of the database and its log.
     var databaseBytes: Int
 
@@ -100,7 +98,6 @@ struct DiskReading: Equatable {
             if unsafe stat(directory + "/" + name, &file) == 0 { database += Int(file.st_size) }
         }
         return DiskReading(
-            freeBytes: isKnown ? Int(clamping: system.f_bavail) * block : nil,
-            totalBytes: isKnown ? Int(clamping: system.f_blocks) * block : nil, databaseBytes: database)
+            freeBytes: isKnown ? Int(clamping: system.f_bavail) * block : nil, databaseBytes: database)
     }
 }

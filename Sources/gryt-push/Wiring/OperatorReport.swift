@@ -43,7 +43,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     func requested(_ result: Result<Duration, OAuthFailure>) {
         switch result {
         case .success(let lifetime):
-            log.write(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))
+            log.writeRarely(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))
         case .failure(let failure):
             log.writeRarely(
                 failure.alarm == .page ? .error : .warning, "access_token_failed",
@@ -71,7 +71,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
                 cause.needsOperator ? .error : .warning, "connection_failed", kind: service,
                 LogField("fault", cause.metricLabel), LogField("detail", .disclosed(cause.description)))
         case .opened:
-            log.write(.info, "connection_opened", service)
+            log.writeRarely(.info, "connection_opened", kind: service)
         case .goAway(_, let code, let debug):
             log.writeRarely(
                 .info, "connection_goaway", kind: service, LogField("code", code),
