@@ -45,6 +45,8 @@ struct DataDirectory {
             case EEXIST: break
             // It may be there all the same: that is looked at before it is asked whether one may be made.
             case EROFS, EACCES, EPERM: refusal = errno
+            // One above it could not be made: why is what to tell.
+            case ENOENT: throw .directory(errno: refusal)
             default: throw .directory(errno: errno)
             }
         }

@@ -151,11 +151,13 @@ struct OpeningTests {
     @Test func `where a directory cannot be made, the reason is told and not that it is missing`() {
         // Nobody makes a directory there: root is told EPERM, others EACCES, and all EROFS in most containers.
         let refusals = [EPERM, EACCES, EROFS].map { StoreOpenError.directory(errno: $0) }
-        do throws(StoreOpenError) {
-            _ = try SQLiteDatabase.open(directory: "/sys/kernel/nowhere", secret: .file)
-            Issue.record("it was opened")
-        } catch {
-            #expect(refusals.contains(error))
+        for path in ["/sys/kernel/nowhere", "/sys/kernel/nowhere/below"] {
+            do throws(StoreOpenError) {
+                _ = try SQLiteDatabase.open(directory: path, secret: .file)
+                Issue.record("it was opened")
+            } catch {
+                #expect(refusals.contains(error))
+            }
         }
     }
 
