@@ -111,6 +111,8 @@ package enum RelaySecretError: Error, Equatable, CustomStringConvertible {
     case notEncoded
     /// 32 bytes that are all the same.
     case noSecret
+    /// What stands in the file's place is a directory, a FIFO, a device or a socket.
+    case notAFile
     /// The file cannot be read, made or written.
     case file(FileStep, errno: Int32)
     /// Other users of the machine may read the file, and the relay may not change that.
@@ -130,7 +132,8 @@ package enum RelaySecretError: Error, Equatable, CustomStringConvertible {
         case .wrongLength: "has the wrong length; it must hold 32 bytes as 64 hex digits or 43 characters of base64"
         case .notEncoded: "is neither hex nor base64"
         case .noSecret: "is no secret: all its bytes are alike; make one with: openssl rand -hex 32"
-        case .file(let step, let errno): "cannot be used: \(step.rawValue) failed with errno \(errno)"
+        case .notAFile: "is not a regular file; move away what stands in its place, and restore the file"
+        case .file(let step, let errno): "cannot be used: \(step.rawValue) failed: \(systemReason(errno))"
         case .readableByOthers: "may be read by other users, and its mode cannot be changed; make it 0600"
         case .lost: "is gone, but devices were registered under it; restore it, or remove push.db to begin anew"
         }

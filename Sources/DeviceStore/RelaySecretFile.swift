@@ -32,23 +32,32 @@ package struct RelaySecretFile: Sendable {
     ///
     /// - Throws: ``RelaySecretError``; ``RelaySecretError/lost`` when there is none and none may be made.
     package func load(mayMake: Bool) throws(RelaySecretError) -> Contents {
-        if let found = try read() { return found }
+        if let found = try read() {
+            removeDrafts()
+            return found
+        }
         guard mayMake else { throw .lost }
         let wasMade = try make()
         guard var contents = try read() else { throw .file(.open, errno: ENOENT) }
         contents.wasMade = wasMade
+        removeDrafts()
         return contents
     }
 
     private func read() throws(RelaySecretError) -> Contents? {
-        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        // A FIFO would let an opening without O_NONBLOCK wait for a writer; a socket gives ENXIO (open(2)).
+        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard file >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .file(.open, errno: errno)
+            switch errno {
+            case ENOENT: return nil
+            case ENXIO: throw .notAFile
+            default: throw .file(.open, errno: errno)
+            }
         }
         defer { Glibc.close(file) }
         var status = stat()
         guard unsafe fstat(file, &status) == 0 else { throw .file(.read, errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         let isReadableByOthers = status.st_mode & 0o077 != 0
         if isReadableByOthers, fchmod(file, 0o600) != 0 { throw .readableByOthers }
         // Longer than any writing of 32 bytes, so that a wrong file is noticed without reading all of it.
@@ -63,8 +72,7 @@ package struct RelaySecretFile: Sendable {
     /// Writes a fresh secret beside its place, and links it there when it is whole and on disk: nobody ever sees half a
     /// secret, and of two relays that start at once one's stays. Returns whether it was this one's.
     private func make() throws(RelaySecretError) -> Bool {
-        let suffix = UInt64.random(in: .min ... .max)
-        let draft = path + "." + String(suffix, radix: 16)
+        let draft = Self.draft(of: path, UInt64.random(in: .min ... .max))
         let file = unsafe Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .file(.open, errno: errno) }
         defer {
@@ -75,11 +83,45 @@ package struct RelaySecretFile: Sendable {
         guard unsafe Glibc.write(file, text, text.count) == text.count else { throw .file(.write, errno: errno) }
         guard fsync(file) == 0 else { throw .file(.sync, errno: errno) }
         let linked = unsafe link(draft, path) == 0
-        guard linked || errno == EEXIST else { throw .file(.link, errno: errno) }
+        // ENOENT: another relay has its secret in place by now, and has cleared this draft away.
+        guard linked || errno == EEXIST || errno == ENOENT else { throw .file(.link, errno: errno) }
         let folder = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw .file(.sync, errno: errno) }
         defer { Glibc.close(folder) }
         guard fsync(folder) == 0 else { throw .file(.sync, errno: errno) }
         return linked
+    }
+
+    private static let draftDigits = 16
+
+    private static func draft(of path: String, _ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return path + "." + String(repeating: "0", count: draftDigits - digits.count) + digits
+    }
+
+    private static func isDraft(_ entry: String) -> Bool {
+        guard entry.hasPrefix(name + ".") else { return false }
+        let digits = entry.utf8.dropFirst(name.utf8.count + 1)
+        return digits.count == draftDigits
+            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    /// Removes what a start left that was killed before it could: a draft, or a second name of the secret itself. Only
+    /// with the secret in its place, for otherwise it may be the only copy. What cannot be removed stays.
+    private func removeDrafts() {
+        guard let folder = unsafe opendir(directory) else { return }
+        defer { unsafe closedir(folder) }
+        var drafts: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let entryName = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if Self.isDraft(entryName) { drafts.append(directory + "/" + entryName) }
+        }
+        for draft in drafts {
+            var status = stat()
+            guard unsafe lstat(draft, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+            unsafe unlink(draft)
+        }
     }
 }

@@ -47,19 +47,31 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// One line for the log: what it is and what to do.
+    /// One line for the log of a relay that runs: what it is, what to do and what goes on meanwhile.
     package var operatorLine: String {
         switch self {
-        case .full: "the disk is full: make room in DATA_DIR; pushes go on, registrations fail until then"
-        case .readOnly: "DATA_DIR cannot be written to: check the owner and the mode of the directory and of push.db"
+        case .full: "\(description) in DATA_DIR; pushes go on, registrations fail until then"
+        case .readOnly, .busy, .overloaded, .corrupt, .sealBroken, .closed, .failed: description
+        }
+    }
+
+    /// One line: what it is and what to do.
+    package var description: String {
+        switch self {
+        case .full: "the disk is full: make room"
+        case .readOnly:
+            "push.db cannot be written to: check the owner and the mode of it and of its directory, and how the disk "
+                + "is mounted"
         case .busy: "another process holds the database: end whatever else has push.db open"
         case .overloaded: "more writes wait than can be kept: the disk is slower than the registrations come in"
         case .corrupt: "push.db is damaged: stop the relay and restore the file, or run sqlite3's .recover on a copy"
         case .sealBroken: "a registration was changed by other hands than the relay's and cannot be opened"
         case .closed: "the store is closed already"
+        // All of SQLite's I/O errors have 10 in their low byte (sqlite.org/rescode.html).
+        case .failed(let code) where code & 0xFF == 10:
+            "the disk cannot be read or written (SQLite's code \(code)): it may be full, over its quota or failing; "
+                + "make room, and look into the system's log"
         case .failed(let code): "the database failed with code \(code) (see sqlite.org/rescode.html)"
         }
     }
-
-    package var description: String { operatorLine }
 }

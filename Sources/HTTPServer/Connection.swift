@@ -19,6 +19,8 @@ import CMicrohttpd
     private(set) var phase = Phase.waiting
     /// When the phase began.
     private(set) var since: ContinuousClock.Instant
+    /// Whether it was refused when it came; then it counts towards no bound.
+    private(set) var isRefused = false
     /// Where it stands in the daemon's list.
     var index = 0
 
@@ -41,13 +43,26 @@ import CMicrohttpd
         enter(.condemned, now: now)
     }
 
+    /// Refuses the connection itself, before any request.
+    func refuse(with response: HTTPResponse, now: ContinuousClock.Instant) {
+        isRefused = true
+        condemn(with: response, now: now)
+    }
+
     /// Writes an answer past the library and ends this side of the connection. Only where the library owes nothing:
     /// before its own answer to the request that is being received.
-    func writeLast(_ response: HTTPResponse) {
+    func writeLast(_ response: HTTPResponse, toHead: Bool = false) {
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        let bytes = response.bytes(date: httpDate())
+        let bytes = response.bytes(date: httpDate(), toHead: toHead)
         unsafe _ = bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, flags) }
         shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Whether the peer has ended its side and everything before that has been read. The library learns of both from one
+    /// edge of its epoll set, reads once and does not look again.
+    var isPeerGone: Bool {
+        var byte: UInt8 = 0
+        return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
 
     /// Takes what has arrived, and then the end of the stream.

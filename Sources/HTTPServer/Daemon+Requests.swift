@@ -12,28 +12,33 @@ extension Daemon {
         let connection = unsafe Connection(handle, now: now)
         connection.index = connections.count
         connections.append(connection)
-        startSweeping()
-        if configuration.maximumConnectionsPerAddress > 0 {
-            let count = connectionsOfSite[connection.peer.site, default: 0] + 1
-            connectionsOfSite[connection.peer.site] = count
-            if count > configuration.maximumConnectionsPerAddress {
-                connection.condemn(with: handler.refusal(.tooManyConnections, of: nil), now: now)
-            }
+        if !admits(connection) {
+            refusedConnections += 1
+            connection.refuse(with: handler.refusal(.tooManyConnections, of: nil), now: now)
         }
+        keepSweeping()
         return connection
+    }
+
+    /// Whether the bounds allow one more connection, which is in the list already.
+    private func admits(_ connection: Connection) -> Bool {
+        guard connections.count - refusedConnections <= configuration.maximumConnections else { return false }
+        return configuration.addressCensus?.admit(connection.peer) ?? true
     }
 
     fileprivate func closed(_ connection: Connection) {
         // The library forgets to report the completion of a request whose arguments did not fit in the memory.
         if let exchange = connection.exchange { completed(exchange, isSound: true) }
-        if connections.count >= configuration.maximumConnections { mustRunAgain = true }
+        if connections.count >= connectionLimit { mustRunAgain = true }
         let last = connections.removeLast()
         if last !== connection {
             connections[connection.index] = last
             last.index = connection.index
         }
-        if configuration.maximumConnectionsPerAddress > 0, let count = connectionsOfSite[connection.peer.site] {
-            connectionsOfSite[connection.peer.site] = count > 1 ? count - 1 : nil
+        if connection.isRefused {
+            refusedConnections -= 1
+        } else {
+            configuration.addressCensus?.leave(connection.peer)
         }
         settled()
     }

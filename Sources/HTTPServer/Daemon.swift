@@ -16,9 +16,11 @@ import EventLoops
     /// The time at the start of the run; precise enough for time-outs of seconds.
     private(set) var now = ContinuousClock.now
     var connections: [Connection] = []
-    var connectionsOfSite: [PeerAddress: Int] = [:]
+    /// How many of the connections were refused when they came.
+    var refusedConnections = 0
     var exchangesInFlight = 0
     private(set) var isDraining = false
+    private var drainBegan = ContinuousClock.now
     private(set) var isStopping = false
     let linger: Linger
 
@@ -27,7 +29,8 @@ import EventLoops
     private var runTimer: LoopTimer?
     private var runTimerDue: ContinuousClock.Instant?
     private var sweepTimer: LoopTimer?
-    private var isSweeping = false
+    private var sweepDue: ContinuousClock.Instant?
+    private var lastLookForPeers = ContinuousClock.now
     private var fallbackTimer: LoopTimer?
     private var deadlines = DeadlineList()
     private var isAccepting = false
@@ -57,6 +60,10 @@ import EventLoops
 
     deinit { precondition(unsafe handle == nil, "an HTTP server is stopped before it is let go") }
 
+    /// At how many connections the library stops to accept: beyond the bound there is room for those that are being
+    /// refused. Waiting in the backlog they would hear nothing.
+    var connectionLimit: Int { configuration.maximumConnections + 256 }
+
     // MARK: Life
 
     /// Starts to accept.
@@ -67,7 +74,7 @@ import EventLoops
         var settings = unsafe gryt_mhd_settings()
         unsafe settings.listener = descriptor
         unsafe settings.connection_memory = configuration.connectionMemory
-        unsafe settings.connection_limit = UInt32(configuration.maximumConnections)
+        unsafe settings.connection_limit = UInt32(connectionLimit)
         unsafe settings.idle_seconds = UInt32(clamping: configuration.idleTimeout.components.seconds)
         unsafe settings.context = Unmanaged.passUnretained(self).toOpaque()
         unsafe settings.handle = requestArrived
@@ -102,11 +109,16 @@ import EventLoops
         closeDescriptor(unsafe MHD_quiesce_daemon(handle))
     }
 
-    /// Lets every connection go as soon as it owes no answer.
+    /// Lets every connection go as soon as it owes no answer. A request that is still being received has
+    /// ``drainGrace`` to arrive, or any stranger could hold a drain up by half a request.
     func drain() {
         stopAccepting()
+        guard !isDraining else { return }
         isDraining = true
+        drainBegan = .now
+        lastLookForPeers = drainBegan - .seconds(1)
         for connection in connections where connection.phase == .waiting { connection.endReading() }
+        keepSweeping()
     }
 
     /// Ends everything; requests that are being handled are answered with a refusal first. Called from within a
@@ -192,30 +204,58 @@ import EventLoops
 
     // MARK: Time-outs
 
-    /// Has the sweep go round while there are connections.
-    func startSweeping() {
-        guard !isSweeping else { return }
-        isSweeping = true
-        sweepTimer?.arm(after: min(.seconds(1), configuration.requestTimeout / 4))
+    /// What a request that is being received gets when a drain begins.
+    private static let drainGrace = Duration.milliseconds(500)
+    /// How long a connection that was refused when it came may stay, or any refused one during a drain.
+    private static let shortPatience = Duration.milliseconds(250)
+
+    private var sweepInterval: Duration {
+        let usual = min(.seconds(1), configuration.requestTimeout / 4)
+        if isDraining { return min(.milliseconds(50), usual) }
+        return refusedConnections > 0 ? min(.milliseconds(100), usual) : usual
+    }
+
+    /// Has the sweep go round while there are connections; sooner, where it was to go later than it is needed now.
+    func keepSweeping() {
+        let interval = sweepInterval
+        let due = ContinuousClock.now + interval
+        if let sweepDue, sweepDue <= due { return }
+        sweepDue = due
+        sweepTimer?.arm(after: interval)
     }
 
     private func sweep() {
         now = .now
-        isSweeping = false
+        sweepDue = nil
+        // A system call for each connection: not in every sweep, where they are frequent.
+        let looksForPeers = now - lastLookForPeers >= .seconds(1)
+        if looksForPeers { lastLookForPeers = now }
         guard !connections.isEmpty else { return }
-        startSweeping()
+        keepSweeping()
         for connection in connections {
             let age = now - connection.since
+            if looksForPeers, age > .seconds(1), connection.phase == .waiting || connection.phase == .receiving,
+                connection.isPeerGone
+            {
+                connection.cut()
+                continue
+            }
             switch connection.phase {
             case .waiting:
                 // A silent one is closed by the library after the idle time-out, so this one has sent a byte now and
                 // then.
                 if age > configuration.idleTimeout + configuration.requestTimeout { timeOut(connection) }
             case .receiving:
-                if age > configuration.requestTimeout { timeOut(connection) }
+                if age > configuration.requestTimeout {
+                    timeOut(connection)
+                } else if isDraining && now - drainBegan > Self.drainGrace {
+                    connection.condemn(with: handler.refusal(.shuttingDown, of: nil), now: now)
+                }
             case .answering: break
             case .condemned:
-                if age > Linger.patience { connection.cut() }
+                if age > (isDraining || connection.isRefused ? Self.shortPatience : Linger.patience) {
+                    connection.cut()
+                }
             }
         }
     }
@@ -256,7 +296,15 @@ import EventLoops
             return
         }
         exchange.isSuspended = false
-        queue(response, for: exchange)
+        let connection = exchange.connection
+        if connection.isPeerGone {
+            // The library reads before it writes, and an end of the stream makes it give up. It asks for the request's
+            // answer again and is told to close.
+            exchange.mustLinger = true
+            connection.writeLast(response, toHead: exchange.method == .head)
+        } else {
+            queue(response, for: exchange)
+        }
         unsafe MHD_resume_connection(exchange.connection.handle)
         runAtTurnEnd()
     }

@@ -21,9 +21,11 @@ package enum HTTPRefusal: Sendable, Equatable {
     case headersTooLarge
     /// Meant for 501: a transfer coding other than `chunked` (RFC 9112 section 6.1).
     case unsupportedTransferCoding
-    /// Meant for 503: this address holds ``HTTPServerConfiguration/maximumConnectionsPerAddress`` connections already.
+    /// Meant for 503: there are ``HTTPServerConfiguration/maximumConnections`` connections already, or this address
+    /// holds as many as ``HTTPServerConfiguration/addressCensus`` allows.
     case tooManyConnections
-    /// Meant for 503: the server was stopped while the request was being answered.
+    /// Meant for 503: the server was stopped while the request was being answered, or was draining and the request did
+    /// not become whole.
     case shuttingDown
 }
 

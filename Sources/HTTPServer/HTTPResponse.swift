@@ -42,14 +42,14 @@ package struct HTTPResponse: Sendable {
         return unsafe MHD_queue_response(connection, UInt32(status), encoded.pointer(closing: closing)) == .YES
     }
 
-    /// The response as bytes, for the one case in which libmicrohttpd takes none: in the middle of a request. It says
-    /// that the connection closes.
-    func bytes(date: String) -> [UInt8] {
+    /// The response as bytes, where it goes past libmicrohttpd. It says that the connection closes. The answer to a HEAD
+    /// is without its body.
+    func bytes(date: String, toHead: Bool = false) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(unsafe String(cString: MHD_get_reason_phrase_for(UInt32(status))))\r\n"
         head += "Date: \(date)\r\nConnection: close\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         head += "Content-Length: \(body.count)\r\n\r\n"
-        return Array(head.utf8) + body
+        return toHead ? Array(head.utf8) : Array(head.utf8) + body
     }
 }
 

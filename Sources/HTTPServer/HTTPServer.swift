@@ -5,9 +5,8 @@ package import EventLoops
 /// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the
 /// configuration; what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).
 ///
-/// A sender must keep its side of the connection open until it has its answer. The library reads on before it writes,
-/// so one that half-closes while its request is being handled may hear nothing; and where the end of the stream arrives
-/// together with a request, the connection is closed only after the idle time-out.
+/// A sender that half-closes after its request is answered, but nothing else on that connection is. Where the end of
+/// the stream arrives together with a request or a part of one, the connection is closed up to two seconds later.
 ///
 /// Nothing here raises SIGPIPE: the library and this room send with `MSG_NOSIGNAL`.
 package actor HTTPServer {
@@ -56,7 +55,8 @@ package actor HTTPServer {
     package func stopAccepting() { daemon?.stopAccepting() }
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
-    /// `Connection: close` after the answer to the request they are sending or waiting for.
+    /// `Connection: close` after the answer to the request they are sending or waiting for. A request that is not whole
+    /// half a second later is refused (``HTTPRefusal/shuttingDown``).
     ///
     /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
     ///   ``stop()``.

@@ -16,11 +16,11 @@ package struct HTTPServerConfiguration: Sendable {
     /// within `idleTimeout` plus this, so that no drip of bytes holds a connection for ever. Kept to a quarter of its
     /// length or a second, whichever is shorter.
     package var requestTimeout: Duration = .seconds(10)
-    /// At most so many connections; further ones wait in the listener's backlog.
+    /// At most so many connections; further ones are refused (``HTTPRefusal/tooManyConnections``).
     package var maximumConnections = 10_000
-    /// At most so many connections of one IPv4 address or IPv6 /64; further ones are refused. 0 is without a bound, for
-    /// behind a proxy all have one address.
-    package var maximumConnectionsPerAddress = 0
+    /// Bounds the connections of one address, over all servers that have the same census; further ones are refused. nil
+    /// is without a bound, for behind a proxy all have one address.
+    package var addressCensus: AddressCensus?
     /// Lower-case names of the header fields that a request keeps. All others are checked and never copied.
     package var retainedHeaders: [String] = []
 
@@ -35,8 +35,7 @@ package struct HTTPServerConfiguration: Sendable {
             connectionMemory >= maximumHead && connectionMemory >= 4096,
             "a head, and the head of the answer, must fit in the memory of its connection")
         precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
-        precondition(maximumConnections > 0 && maximumConnections <= Int32.max, "a server needs connections")
-        precondition(maximumConnectionsPerAddress >= 0, "a bound cannot be negative")
+        precondition(maximumConnections > 0 && maximumConnections <= 1 << 30, "a server needs connections")
         precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")
     }
 }

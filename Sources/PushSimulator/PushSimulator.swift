@@ -50,7 +50,9 @@ package final class PushSimulator: Sendable {
         }
         self.sockets = sockets
         let context = try TLSServerContext()
-        let directory = configuration.directory
+        try SimulatorFiles.makeDirectory(configuration.directory)
+        // A relay that runs elsewhere reads the paths.
+        let directory = try SimulatorFiles.absolutePath(of: configuration.directory)
         certificateAuthorityFile = directory + "/simulator-ca.pem"
         apnsKeyFile = directory + "/apns-key.p8"
         serviceAccountFile = directory + "/service-account.json"
@@ -65,7 +67,6 @@ package final class PushSimulator: Sendable {
         } catch {
             throw .key(error.description)
         }
-        try SimulatorFiles.makeDirectory(directory)
         try SimulatorFiles.write(context.rootPEM, to: certificateAuthorityFile)
         try SimulatorFiles.write(apnsKey.privateKeyPEM, to: apnsKeyFile)
         try SimulatorFiles.write(serviceAccount.json.text, to: serviceAccountFile)

@@ -14,6 +14,13 @@ enum SimulatorFiles {
         }
     }
 
+    /// The path of a file that is there, from the root and without symbolic links.
+    static func absolutePath(of path: String) throws(SimulatorError) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { throw .file(path: path, errno: errno) }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
     /// Writes the text beside the file and renames it over what was there.
     static func write(_ text: String, to path: String) throws(SimulatorError) {
         let draft = path + ".new"

@@ -12,6 +12,13 @@ struct DataDirectory {
     /// Whether there is a database file.
     var hasDatabase: Bool { unsafe access(database, F_OK) == 0 }
 
+    /// Whether users other than the owner and its group may list the directory or put files into it. Never so where the
+    /// relay made it.
+    var isOpenToOthers: Bool {
+        var status = stat()
+        return unsafe stat(location, &status) == 0 && status.st_mode & 0o006 != 0
+    }
+
     /// Makes the directory (and those above it) where it is missing, for the owner alone, and an empty database file in
     /// it. What is there already is closed to other users as far as the relay may.
     ///
@@ -30,14 +37,26 @@ struct DataDirectory {
 
     private func makeDirectories() throws(StoreOpenError) {
         var parent = path.hasPrefix("/") ? "" : "."
+        var refusal = ENOENT
         for name in path.split(separator: "/") {
             parent += "/" + name
-            if unsafe mkdir(parent, 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
-                throw .directory(errno: errno)
+            guard unsafe mkdir(parent, 0o700) != 0 else { continue }
+            switch errno {
+            case EEXIST: break
+            // It may be there all the same: that is looked at before it is asked whether one may be made.
+            case EROFS, EACCES, EPERM: refusal = errno
+            // One above it could not be made: why is what to tell.
+            case ENOENT: throw .directory(errno: refusal)
+            default: throw .directory(errno: errno)
             }
         }
         var status = stat()
-        guard unsafe stat(path.isEmpty ? "." : path, &status) == 0 else { throw .directory(errno: errno) }
+        guard unsafe stat(location, &status) == 0 else {
+            // That it is not there says less than why it could not be made.
+            throw .directory(errno: errno == ENOENT ? refusal : errno)
+        }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .directory(errno: ENOTDIR) }
     }
+
+    private var location: String { path.isEmpty ? "." : path }
 }

@@ -128,6 +128,9 @@ extension StoreError {
     init(sqliteCode code: Int32) {
         switch code & 0xFF {
         case SQLITE_FULL: self = .full
+        // SQLITE_IOERR_SHMOPEN and SQLITE_IOERR_SHMSIZE, which C names by expressions that Swift does not read: the file
+        // of the log's index could not be given its length, which takes nothing but room.
+        case SQLITE_IOERR where code >> 8 == 18 || code >> 8 == 19: self = .full
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: self = .readOnly
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt

@@ -29,6 +29,10 @@ package struct OpeningReport: Sendable, Equatable {
     package var madeSecret = false
     /// `secret.key` could be read by other users until now.
     package var secretWasReadableByOthers = false
+    /// Any user of the machine may read or write the data directory, which somebody else made; it was left so.
+    package var directoryIsOpenToOthers = false
+    /// `secret.key` was there and `push.db` was not, or was empty: what was registered before is lost.
+    package var databaseWasMissing = false
 
     package init() {}
 }
@@ -78,6 +82,7 @@ package final class SQLiteDatabase: Sendable {
         }
         let state = try Schema.state(of: connection)
         var report = OpeningReport()
+        report.directoryIsOpenToOthers = directory.isOpenToOthers
         let secret = try Self.secret(source, in: directory.path, for: connection, state, report: &report)
         let writer = try storing { () throws(StoreError) in
             // Only from here on is anything written, for what came before may have refused the file.
@@ -141,6 +146,7 @@ package final class SQLiteDatabase: Sendable {
             do throws(RelaySecretError) {
                 let contents = try RelaySecretFile(in: directory).load(mayMake: !hasDevices)
                 report.madeSecret = contents.wasMade
+                report.databaseWasMissing = state == .empty && !contents.wasMade
                 report.secretWasReadableByOthers = contents.wasReadableByOthers
                 secret = contents.secret
             } catch {

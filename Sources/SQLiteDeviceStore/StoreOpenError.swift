@@ -1,5 +1,9 @@
 package import DeviceStore
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Why the database could not be opened at start. The files are as they were.
 package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     /// The data directory cannot be made or used.
@@ -17,18 +21,29 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     /// The database engine failed.
     case store(StoreError)
 
-    /// One line for the operator.
+    /// One line for the operator. It leaves the name of the setting, `DATA_DIR`, to whoever prints it.
     package var description: String {
         switch self {
-        case .directory(let errno): "DATA_DIR cannot be used (errno \(errno)): check its owner and mode"
-        case .notADatabase: "push.db in DATA_DIR is not a database, or is damaged; it was left as it is"
-        case .otherProgram: "push.db in DATA_DIR belongs to another program; it was left as it is"
+        case .directory(let errno): "cannot be used: \(systemReason(errno)); \(Self.advice(errno))"
+        case .notADatabase: "push.db is not a database, or is damaged; it was left as it is"
+        case .otherProgram: "push.db belongs to another program; it was left as it is"
         case .newer(let found, let known):
             "push.db was written by a newer relay (schema \(found), this one knows \(known)); run that one"
-        case .secret(let error): "the relay's secret (RELAY_SECRET, or secret.key in DATA_DIR) \(error)"
+        case .secret(let error): "the relay's secret (RELAY_SECRET or secret.key) \(error)"
         case .otherSecret:
             "the relay's secret is not the one that push.db was made with; restore RELAY_SECRET or secret.key"
-        case .store(let error): error.operatorLine
+        case .store(let error): error.description
+        }
+    }
+
+    private static func advice(_ errno: Int32) -> String {
+        switch errno {
+        case ENOENT: "it cannot be made there: make the directory yourself, or name another"
+        case ENOTDIR: "something on the way to it is a file: name another path"
+        case EACCES, EPERM: "the user that the relay runs as must own it, and be let into the directories above it"
+        case EROFS: "mount the disk for writing, or name a directory on another"
+        case ENOSPC, EDQUOT: "make room on its disk"
+        default: "name another directory, or look into the system's log"
         }
     }
 }

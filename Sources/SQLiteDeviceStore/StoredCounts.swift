@@ -74,7 +74,7 @@ package enum StoredCountsError: Error, Equatable, CustomStringConvertible {
         case .older: "push.db is an older relay's; start this one once, and it takes it over"
         case .newer: "push.db was written by a newer relay; ask that one"
         case .notOurs: "push.db is no database of the relay's"
-        case .store(let error): error.operatorLine
+        case .store(let error): error.description
         }
     }
 }

@@ -119,14 +119,58 @@ struct RelaySecretFileTests {
         }
     }
 
-    @Test func `a directory in its place is refused`() throws {
+    @Test func `what a start that was killed left behind is cleared away at the next, and nothing else is`() throws {
         try withDirectory { directory in
-            unsafe mkdir(directory + "/secret.key", 0o700)
-            #expect(throws: RelaySecretError.file(.read, errno: EISDIR)) {
-                try RelaySecretFile(in: directory).load(mayMake: true)
-            }
-            unsafe rmdir(directory + "/secret.key")
+            let file = RelaySecretFile(in: directory)
+            let strangers = [
+                "secret.key.0123456789abcde", "secret.key.0123456789abcdef0", "secret.key.0123456789ABCDEF",
+                "secret.key.0123456789abcdeg", "secret.key.bak", "other.key.0123456789abcdef",
+            ]
+            for name in strangers { write("mine", to: directory + "/" + name, mode: 0o600) }
+            // Killed before the link: there is no secret yet.
+            write(hexText, to: directory + "/secret.key.00000000000000aa", mode: 0o600)
+            let made = try file.load(mayMake: true)
+            #expect(made.wasMade)
+            #expect(entries(of: directory) == (strangers + ["secret.key"]).sorted())
+            // Killed between the link and the unlink.
+            #expect(unsafe link(file.path, directory + "/secret.key.fedcba9876543210") == 0)
+            let again = try file.load(mayMake: false)
+            #expect(again.secret.checkValue == made.secret.checkValue)
+            #expect(entries(of: directory) == (strangers + ["secret.key"]).sorted())
         }
+    }
+
+    @Test func `what may be the only copy of a lost secret is left`() throws {
+        try withDirectory { directory in
+            write(hexText, to: directory + "/secret.key.00000000000000aa", mode: 0o600)
+            #expect(throws: RelaySecretError.lost) { try RelaySecretFile(in: directory).load(mayMake: false) }
+            #expect(entries(of: directory) == ["secret.key.00000000000000aa"])
+        }
+    }
+
+    @Test(arguments: [S_IFDIR, S_IFIFO, S_IFSOCK])
+    func `anything but a file in its place is refused at once`(kind: mode_t) throws {
+        try withDirectory { directory in
+            let path = directory + "/secret.key"
+            let made = kind == S_IFDIR ? unsafe mkdir(path, 0o755) : unsafe mknod(path, kind | 0o644, 0)
+            #expect(made == 0)
+            #expect(throws: RelaySecretError.notAFile) { try RelaySecretFile(in: directory).load(mayMake: true) }
+            #expect(mode(of: path) & 0o044 != 0)
+            unsafe rmdir(path)
+        }
+    }
+
+    @Test func `a link to a file is followed`() throws {
+        try withDirectory { directory in
+            write(hexText, to: directory + "/elsewhere", mode: 0o600)
+            #expect(unsafe symlink("elsewhere", directory + "/secret.key") == 0)
+            let contents = try RelaySecretFile(in: directory).load(mayMake: false)
+            #expect(try contents.secret.checkValue == RelaySecret(text: hexText).checkValue)
+        }
+    }
+
+    @Test func `what the system said is told in its words`() {
+        #expect(RelaySecretError.file(.open, errno: EACCES).description.hasSuffix("open failed: Permission denied"))
     }
 }
 

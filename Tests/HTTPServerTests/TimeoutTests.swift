@@ -90,25 +90,9 @@ struct TimeoutTests {
         }
     }
 
-    @Test func `connections beyond the bound wait their turn`() async throws {
-        try await talking(configure: { $0.maximumConnections = 2 }) { port in
-            let first = try RawClient(port: port)
-            var second: RawClient? = try RawClient(port: port)
-            for client in [first, second] {
-                try client?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                #expect(try client?.response()?.status == 200)
-            }
-            let third = try RawClient(port: port)
-            try third.send("GET /third HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(!third.hasNews(within: 100))
-            second = nil
-            #expect(try third.response()?.body == "get /third ")
-        }
-    }
-
     @Test func `connections of one address are bounded where that is asked for`() async throws {
         let handler = TestHandler()
-        try await talking(to: handler, configure: { $0.maximumConnectionsPerAddress = 2 }) { port in
+        try await talking(to: handler, configure: { $0.addressCensus = AddressCensus(limit: 2) }) { port in
             let first = try RawClient(port: port)
             var second: RawClient? = try RawClient(port: port)
             for client in [first, second] {

@@ -144,6 +144,7 @@ struct StartTests {
             #expect(record.status == 1)
             #expect(record.errorText.hasPrefix("DATA_DIR: "))
             #expect(record.errorText.split(separator: "\n").count == 1)
+            #expect(record.errorText.ranges(of: "DATA_DIR").count == 1)
         }
         #expect(directory.text("file") == "mine")
         let text = String(repeating: "This is no database. ", count: 500)
@@ -157,6 +158,17 @@ struct StartTests {
         let foreign = try await RelayUnderTest.spawn(["DATA_DIR": "third"], in: directory).end()
         #expect(foreign.status == 1)
         #expect(directory.sqlite("SELECT * FROM recipes", in: "third/push.db") == "soup\n")
+    }
+
+    @Test func `a database that is gone and a directory that is open to all are warned about`() async throws {
+        let directory = ScratchDirectory()
+        let settings = ["DATA_DIR": directory.path + "/store"]
+        let first = try await RelayUnderTest(settings).end().outputText
+        #expect(!first.contains("event=data_dir_open_to_others") && !first.contains("event=database_missing"))
+        shell("rm '\(directory.path)'/store/push.db*; chmod 755 '\(directory.path)/store'")
+        let second = try await RelayUnderTest(settings).end().outputText
+        #expect(second.contains("level=warning event=data_dir_open_to_others "))
+        #expect(second.contains("level=warning event=database_missing file=push.db "))
     }
 
     @Test func `the version and the help are printed, and nothing else is understood`() async throws {

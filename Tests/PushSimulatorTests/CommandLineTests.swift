@@ -32,6 +32,20 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `a relay elsewhere finds the files of a directory that was named from here`() throws {
+        let absolute = temporaryDirectory()
+        let name = try #require(absolute.split(separator: "/").last)
+        let depth = 32
+        let relative = String(repeating: "../", count: depth) + "tmp/" + name
+        let simulator = try PushSimulator(configuration: SimulatorConfiguration(directory: relative))
+        defer { remove(simulator, absolute) }
+        let settings = try readText(absolute + "/relay.env")
+        #expect(!settings.contains(".."))
+        for file in ["simulator-ca.pem", "apns-key.p8", "service-account.json"] {
+            #expect(settings.contains("=\(absolute)/\(file)"))
+        }
+    }
+
     @Test func `every flag is in the help`() {
         let flags = [
             "--apns-port", "--apns-sandbox-port", "--fcm-port", "--oauth-port", "--control-port", "--directory",

@@ -107,6 +107,60 @@ struct OpeningTests {
         #expect(throws: StoreOpenError.secret(.wrongLength)) { try scratch.open() }
     }
 
+    @Test func `a directory that any user may read or write is reported and left so`() async throws {
+        try await scratch.withStore { _, database in #expect(!database.report.directoryIsOpenToOthers) }
+        for mode: mode_t in [0o755, 0o777, 0o703, 0o750, 0o711] {
+            unsafe chmod(scratch.path, mode)
+            try await scratch.withStore { _, database in
+                #expect(database.report.directoryIsOpenToOthers == (mode & 0o006 != 0), "\(mode)")
+            }
+            #expect(scratch.mode(".") == mode)
+            #expect(scratch.mode("push.db") == 0o600 && scratch.mode("secret.key") == 0o600)
+        }
+    }
+
+    @Test func `a database that is gone while its secret is there is reported`() async throws {
+        try await scratch.withStore { _, database in #expect(!database.report.databaseWasMissing) }
+        try await scratch.withStore { _, database in #expect(!database.report.databaseWasMissing) }
+        shell("rm '\(scratch.path)'/push.db*")
+        try await scratch.withStore { _, database in
+            #expect(database.report.databaseWasMissing && !database.report.madeSecret)
+        }
+        try await scratch.withStore { _, database in #expect(!database.report.databaseWasMissing) }
+    }
+
+    private static let faults: [(error: StoreOpenError, says: String)] = [
+        (.directory(errno: ENOENT), "No such file or directory"), (.directory(errno: ENOTDIR), "Not a directory"),
+        (.directory(errno: EACCES), "Permission denied"), (.directory(errno: EROFS), "Read-only file system"),
+        (.directory(errno: ENOSPC), "make room"), (.directory(errno: ELOOP), "name another directory"),
+        (.notADatabase, "not a database"), (.otherProgram, "another program"), (.newer(found: 2, known: 1), "schema 2"),
+        (.secret(.lost), "secret.key"), (.otherSecret, "secret"), (.store(.full), "the disk is full: make room"),
+        (.store(.readOnly), "cannot be written"), (.store(.failed(code: 4106)), "4106"),
+    ]
+
+    @Test(arguments: faults)
+    func `what keeps the database closed is told in words, and its setting is named by whoever prints it`(
+        error: StoreOpenError, says: String
+    ) {
+        #expect(error.description.contains(says))
+        #expect(!error.description.contains("DATA_DIR") && !error.description.contains("errno"))
+        // Nothing goes on: the program is about to end.
+        #expect(!error.description.contains("pushes"))
+    }
+
+    @Test func `where a directory cannot be made, the reason is told and not that it is missing`() {
+        // Nobody makes a directory there: root is told EPERM, others EACCES, and all EROFS in most containers.
+        let refusals = [EPERM, EACCES, EROFS].map { StoreOpenError.directory(errno: $0) }
+        for path in ["/sys/kernel/nowhere", "/sys/kernel/nowhere/below"] {
+            do throws(StoreOpenError) {
+                _ = try SQLiteDatabase.open(directory: path, secret: .file)
+                Issue.record("it was opened")
+            } catch {
+                #expect(refusals.contains(error))
+            }
+        }
+    }
+
     @Test func `a data directory that is a file is refused`() {
         scratch.write("", to: "file")
         #expect(throws: StoreOpenError.directory(errno: ENOTDIR)) {

@@ -241,11 +241,18 @@ struct WriterTests {
     private static let codes: [(code: Int32, error: StoreError)] = [
         (13, .full), (8, .readOnly), (264, .readOnly), (14, .readOnly), (5, .busy), (261, .busy), (6, .busy),
         (11, .corrupt), (26, .corrupt), (267, .corrupt), (10, .failed(code: 10)), (778, .failed(code: 778)),
+        (4618, .full), (4874, .full), (5386, .failed(code: 5386)), (1034, .failed(code: 1034)),
         (19, .failed(code: 19)),
     ]
 
     @Test(arguments: codes)
     func `SQLite's codes become errors that say what to do`(code: Int32, error: StoreError) {
         #expect(StoreError(sqliteCode: code) == error)
+    }
+
+    @Test(arguments: [10, 778, 1034, 1290, 1546, 5386] as [Int32])
+    func `a failure of the disk is told as one`(code: Int32) {
+        let line = StoreError(sqliteCode: code).description
+        #expect(line.contains("disk cannot be read or written") && line.contains("full") && line.contains("\(code)"))
     }
 }

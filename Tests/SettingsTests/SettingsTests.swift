@@ -152,6 +152,20 @@ struct SettingsTests {
         #expect(faults(["CLIENT_ADDRESS_HEADERS": ","]).count == 1)
     }
 
+    @Test(arguments: [",", " ", ", ,\t", "10.0.0.5/8"])
+    func `a list of proxies that comes to nothing is a fault, and never trust in everybody`(text: String) {
+        for trust in ["true", "false"] {
+            let environment = ["TRUST_PROXY": trust, "TRUSTED_PROXIES": text]
+            do throws(SettingsError) {
+                _ = try settings(environment)
+                Issue.record("it was taken")
+            } catch {
+                #expect(error.faults.map(\.variable) == ["TRUSTED_PROXIES"])
+                #expect(!error.warnings.contains { $0.variable.hasPrefix("TRUST") })
+            }
+        }
+    }
+
     @Test func `trust without a list is warned about, and a list without trust as well`() throws {
         #expect(try settings(["TRUST_PROXY": "true"]).warnings.map(\.variable).contains("TRUST_PROXY"))
         #expect(try settings(["TRUSTED_PROXIES": "::1"]).warnings.map(\.variable).contains("TRUSTED_PROXIES"))

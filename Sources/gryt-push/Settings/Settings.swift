@@ -149,7 +149,13 @@ struct Settings: Sendable {
         ) { ForwardingHeader(rawValue: $0.lowercased()) }
         if Set(headers).count < headers.count { reader.fault(.clientAddressHeaders, "names a header twice") }
         if headers.isEmpty { reader.fault(.clientAddressHeaders, "names no header") }
-        if isTrusting, blocks.isEmpty {
+        // What is set was meant to narrow the trust: where nothing is left of it, nobody is to be trusted instead.
+        let isNarrowed = reader.isSet(.trustedProxies)
+        if isNarrowed, blocks.isEmpty, reader.faults.allSatisfy({ $0.variable != SettingName.trustedProxies.rawValue })
+        {
+            reader.fault(.trustedProxies, "names no address; leave it out to believe any peer")
+        }
+        if isTrusting, !isNarrowed {
             reader.warn(
                 .trustProxy, "any peer's forwarding headers are believed, because TRUSTED_PROXIES is empty")
         }

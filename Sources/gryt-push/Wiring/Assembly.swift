@@ -28,6 +28,8 @@ struct Assembly {
         let metrics = RelayMetrics(loops: loops.count, clocks: clocks)
         let upstreams = try makeUpstreams(tokenLoop: loops[0], metrics)
         let shared = makeShared()
+        let connectionsPerAddress = settings.maximumConnectionsPerAddress
+        let census = connectionsPerAddress > 0 ? AddressCensus(limit: connectionsPerAddress) : nil
         var stores: [SQLiteDeviceStore] = []
         var workers: [Worker] = []
         var port = settings.port
@@ -41,7 +43,8 @@ struct Assembly {
             let api = PublicAPI(
                 relay: relay, proxies: settings.trustedProxies, version: settings.version, observer: observer)
             let server = HTTPServer(
-                on: loop, listener: try listen(on: port), configuration: serverConfiguration(loops: loops.count),
+                on: loop, listener: try listen(on: port),
+                configuration: serverConfiguration(loops: loops.count, census),
                 handler: api)
             port = Int(server.port)
             workers.append(
@@ -192,11 +195,11 @@ struct Assembly {
         }
     }
 
-    private func serverConfiguration(loops: Int) -> HTTPServerConfiguration {
+    private func serverConfiguration(loops: Int, _ census: AddressCensus?) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
         configuration.retainedHeaders = PublicAPI.retainedHeaders(of: settings.trustedProxies)
         configuration.maximumConnections = max(1, settings.maximumConnections / loops)
-        configuration.maximumConnectionsPerAddress = settings.maximumConnectionsPerAddress
+        configuration.addressCensus = census
         return configuration
     }
 }

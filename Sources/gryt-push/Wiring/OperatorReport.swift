@@ -132,6 +132,16 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
                 .warning, "secret_mode_tightened", LogField("file", .disclosed(RelaySecretFile.name)),
                 LogField("detail", "other users could read it until now; if they are not trusted, make another"))
         }
+        if opening.directoryIsOpenToOthers {
+            log.write(
+                .warning, "data_dir_open_to_others",
+                LogField("detail", "any user may read or write DATA_DIR; if only the relay uses it, make it 0700"))
+        }
+        if opening.databaseWasMissing {
+            log.write(
+                .warning, "database_missing", LogField("file", "push.db"),
+                LogField("detail", "secret.key was there already; if phones had registered, restore push.db"))
+        }
         guard let takeover = opening.takeover else { return }
         log.write(
             takeover.dropped > 0 ? .warning : .info, "taken_over", LogField("devices", takeover.devices),
