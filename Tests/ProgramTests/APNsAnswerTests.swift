@@ -78,11 +78,9 @@ struct APNsAnswerTests {
             wait: Case.some, attempts: 2),
         .init(
             "ServiceUnavailable", refuse(503, "ServiceUnavailable", retryAfter: "33"),
-            gives: "502 upstream_failed provider_unavailable", wait: 33...33, attempts: 2),
+            gives: "502 upstream_failed provider_unavailable", wait: 33...33),
         .init("502 with a page", Case.page(502), gives: "502 upstream_failed provider_unavailable", wait: Case.some),
-        .init(
-            "503 with a page", Case.page(503), gives: "502 upstream_failed provider_unavailable", wait: Case.some,
-            attempts: 2),
+        .init("503 with a page", Case.page(503), gives: "502 upstream_failed provider_unavailable", wait: Case.some),
         .init("a reset", .reset(2), gives: "502 upstream_failed unreachable", wait: Case.some),
         .init("REFUSED_STREAM once", .reset(7), times: 1, gives: "202", attempts: 2),
         .init(

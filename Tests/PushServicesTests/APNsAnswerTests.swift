@@ -77,10 +77,9 @@ struct APNsAnswerTests {
             500, "InternalServerError", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
         Row(500, "", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
         .reason(
-            503, "ServiceUnavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
-        .reason(
-            503, "Service Unavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
-        Row(503, "<html>", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
+            503, "ServiceUnavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),
+        .reason(503, "Service Unavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),
+        Row(503, "<html>", .deferred(.serviceUnavailable, retryAfter: quarterHour), .never),
         .reason(503, "Shutdown", .deferred(.serviceUnavailable, retryAfter: .seconds(5)), .onceOnNewConnection),
         .reason(403, "TopicMismatch", .rejected(.unknown)),
         Row(403, "<html>", .rejected(.unknown), .never),

@@ -109,11 +109,11 @@ package enum APNsAnswer: ServiceAnswer, Equatable {
 
     package var retry: RetryAdvice {
         switch self {
-        case .idleTimeout, .unrelatedKey, .internalServerError, .serviceUnavailable, .shutdown: .onceOnNewConnection
+        case .idleTimeout, .unrelatedKey, .internalServerError, .shutdown: .onceOnNewConnection
         case .expiredProviderToken: .onceWithNewCredential
         case .accepted, .unregistered, .badDeviceToken, .deviceTokenNotForTopic, .malformed, .topicRefused,
             .invalidProviderToken, .credentialRefused, .phoneThrottled, .tooManyProviderTokenUpdates,
-            .unknownRefusal, .unknownFault:
+            .serviceUnavailable, .unknownRefusal, .unknownFault:
             .never
         }
     }
