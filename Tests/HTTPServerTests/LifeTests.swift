@@ -66,6 +66,26 @@ struct LifeTests {
         #expect(handler.refused.withLock { $0 } == [.shuttingDown])
     }
 
+    @Test func `a stop that comes while a drain begins ends the drain too`() async throws {
+        let gate = Gate()
+        let handler = TestHandler { request, _ in
+            await gate.pass()
+            return .echo(request)
+        }
+        try await withServer(handler) { port, server in
+            async let status = onOwnThread {
+                let client = try RawClient(port: port)
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                return try client.response()?.status
+            }
+            await gate.arrivals(1)
+            #expect(await DrainRival(of: server).drainAndStop() == 0)
+            let answered = try await status
+            #expect(answered == 503)
+            gate.open()
+        }
+    }
+
     @Test func `a drain without requests returns at once`() async throws {
         try await withServer { _, server in #expect(await server.drain(within: .seconds(30)) == 0) }
     }
@@ -221,4 +241,22 @@ private actor Neighbour {
         action()
         await server.stop()
     }
+}
+
+/// Somebody else on the server's loop.
+private actor DrainRival {
+    private let server: HTTPServer
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe server.loop.asUnownedSerialExecutor() }
+
+    init(of server: HTTPServer) { self.server = server }
+
+    /// Begins a drain, and has a stop stand right behind it in the queue of the loop.
+    func drainAndStop() async -> Int {
+        let drain = Task { await self.drain() }
+        Task { await self.stop() }
+        return await drain.value
+    }
+
+    private func drain() async -> Int { await server.drain(within: .seconds(3600)) }
+    private func stop() async { await server.stop() }
 }

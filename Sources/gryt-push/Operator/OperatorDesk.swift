@@ -200,10 +200,9 @@ actor OperatorDesk: OperatorSource {
             round.isAwaited(index)
             Task { take(await worker.status(), from: index, in: round) }
         }
-        guard round.mustWait else { return round.statuses }
         let timer = LoopTimer(on: loop) { round.end() }
         timer.arm(after: Self.patience)
-        await withCheckedContinuation { round.waiter = $0 }
+        await withCheckedContinuation { round.wait($0) }
         timer.disarm()
         return round.statuses
     }
@@ -217,21 +216,33 @@ actor OperatorDesk: OperatorSource {
     private final class Round {
         private(set) var statuses: [WorkerStatus?]
         private var awaited = 0
-        var waiter: CheckedContinuation<Void, Never>?
+        private var isOutOfPatience = false
+        private var waiter: CheckedContinuation<Void, Never>?
 
         init(workers: Int) { statuses = Array(repeating: nil, count: workers) }
-
-        var mustWait: Bool { awaited > 0 }
 
         func isAwaited(_ index: Int) { awaited += 1 }
 
         func take(_ status: WorkerStatus, _ index: Int) {
             statuses[index] = status
             awaited -= 1
-            if awaited == 0 { end() }
+            resumeIfOver()
         }
 
+        /// Takes no more patience than there was until now.
         func end() {
+            isOutOfPatience = true
+            resumeIfOver()
+        }
+
+        /// Resumes it once the round is over, which it may be by now.
+        func wait(_ waiter: CheckedContinuation<Void, Never>) {
+            self.waiter = waiter
+            resumeIfOver()
+        }
+
+        private func resumeIfOver() {
+            guard awaited == 0 || isOutOfPatience else { return }
             waiter?.resume()
             waiter = nil
         }
