@@ -33,16 +33,22 @@ private final class Pipe {
 struct DescriptorSinkTests {
     @Test func `a line reaches the descriptor whole`() throws {
         let pipe = try Pipe()
-        let sink = DescriptorSink(descriptor: pipe.writing)
+        let sink = DescriptorSink(descriptor: pipe.writing, wall: { 0 })
         sink.write(Array("one\n".utf8))
         sink.write(Array("two\n".utf8))
         #expect(pipe.take(100) == "one\ntwo\n")
         #expect(sink.linesLost == 0)
     }
 
-    @Test func `a reader that is stuck costs lines and is told how many once it reads again`() throws {
+    @Test(arguments: [
+        (LogFormat.logfmt, "time=1970-01-01T00:00:00.000Z level=warning event=log_lines_lost count=", ""),
+        (.json, #"{"time":"1970-01-01T00:00:00.000Z","level":"warning","event":"log_lines_lost","count":"#, "}"),
+    ])
+    func `a reader that is stuck costs lines and is told how many once it reads again`(
+        format: LogFormat, before: String, after: String
+    ) throws {
         let pipe = try Pipe()
-        let sink = DescriptorSink(descriptor: pipe.writing)
+        let sink = DescriptorSink(descriptor: pipe.writing, format: format, wall: { 0 })
         let line = Array((String(repeating: "x", count: 4095) + "\n").utf8)
         // A pipe holds 64 KiB unless the system is short of them; a thousand lines are more than any pipe holds.
         for _ in 0..<1000 { sink.write(line) }
@@ -50,13 +56,13 @@ struct DescriptorSinkTests {
         #expect(lost > 0 && lost < 1000)
         for _ in lost..<1000 { #expect(pipe.take(4096).utf8.count == 4096) }
         sink.write(Array("again\n".utf8))
-        #expect(pipe.take(4096) == "event=log_lines_lost count=\(lost)\nagain\n")
+        #expect(pipe.take(4096) == "\(before)\(lost)\(after)\nagain\n")
         #expect(sink.linesLost == 0)
     }
 
     @Test func `lines of many threads do not mix`() async throws {
         let pipe = try Pipe()
-        let sink = DescriptorSink(descriptor: pipe.writing)
+        let sink = DescriptorSink(descriptor: pipe.writing, wall: { 0 })
         await withTaskGroup(of: Void.self) { group in
             for letter in ["a", "b", "c", "d"] {
                 group.addTask {

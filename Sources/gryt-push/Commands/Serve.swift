@@ -26,9 +26,11 @@ enum Serve {
             StandardError.write(error.description)
             return badConfiguration
         }
+        let wall = { @Sendable in clocks.wall().milliseconds }
         let log = Log(
-            level: settings.logLevel, format: settings.logFormat, to: DescriptorSink(descriptor: STDOUT_FILENO),
-            wall: { clocks.wall().milliseconds }, monotonic: { clocks.monotonic().nanoseconds })
+            level: settings.logLevel, format: settings.logFormat,
+            to: DescriptorSink(descriptor: STDOUT_FILENO, format: settings.logFormat, wall: wall),
+            wall: wall, monotonic: { clocks.monotonic().nanoseconds })
         let openFiles = ProcessLimits.raiseOpenFiles()
         log.write(.info, "starting", settings.summaryFields + [LogField("open_files", openFiles)])
         for warning in settings.warnings {

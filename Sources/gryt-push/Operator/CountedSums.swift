@@ -4,8 +4,8 @@ import PushModel
 import Relay
 import RelayAPI
 
-/// Reads the counts of the store and adds what is gathered and not written yet: each count once, also while a write is
-/// under way. Belongs to one actor.
+/// Reads the counts of the store: the sums over all days as they are on disk, and the days with what is gathered and not
+/// written yet, each count once, also while a write is under way. Belongs to one actor.
 final class CountedSums {
     /// While a write is under way nobody knows whether the store has it already; how long to wait for its end, in tries
     /// of ``pause`` each.
@@ -21,9 +21,6 @@ final class CountedSums {
     private let clocks: Clocks
     private let pause: @Sendable () async -> Void
     private var past: Past?
-    /// What was told before. A sum that was told is never taken back, not even while a slow disk leaves it open whether a
-    /// write has happened.
-    private var told: [AllTimeKey: Int] = [:]
 
     private struct AllTimeKey: Hashable {
         var event: CountedEvent
@@ -57,13 +54,12 @@ final class CountedSums {
         self.pause = pause
     }
 
-    /// The sums over all days. They never sink.
+    /// The sums over all days, as they are on disk: what was told once no restart turns back, and no crash. What is
+    /// gathered in memory follows within a second.
     func allTime() async throws(StoreError) -> [AllTimeTotal] {
-        let (stored, unwritten) = try await together { () throws(StoreError) in try await storedSums() }
-        var sums = stored
-        for (count, n) in unwritten { sums[AllTimeKey(count), default: 0] += n }
-        told.merge(sums, uniquingKeysWith: max)
-        return told.map { AllTimeTotal(event: $0.key.event, platform: $0.key.platform, kind: $0.key.kind, n: $0.value) }
+        try await storedSums().map {
+            AllTimeTotal(event: $0.key.event, platform: $0.key.platform, kind: $0.key.kind, n: $0.value)
+        }
     }
 
     /// What the store has: the days gone by from memory where they are known, yesterday, today and what a clock that was

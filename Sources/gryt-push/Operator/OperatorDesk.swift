@@ -33,6 +33,8 @@ actor OperatorDesk: OperatorSource {
     private let sums: CountedSums
     private var window = RecentWindow()
     private var unanswered: [Bool]
+    /// What each worker said last.
+    private var latest: [WorkerStatus?]
     private var isDraining = false
     private var isClosed = false
     private let startedAt: MonotonicInstant
@@ -61,6 +63,7 @@ actor OperatorDesk: OperatorSource {
             await loop.sleep(for: CountedSums.pause)
         }
         unanswered = workers.map { _ in false }
+        latest = workers.map { _ in nil }
         startedAt = clocks.monotonic()
     }
 
@@ -150,13 +153,16 @@ actor OperatorDesk: OperatorSource {
         var facts = localFacts()
         facts.silentLoops = statuses.count { $0 == nil }
         facts.upstreams = upstreams.map { UpstreamFacts($0) }
-        for status in statuses.compactMap(\.self) {
-            facts.openConnections += status.openConnections
-            for (upstream, pool) in status.pools {
-                guard let index = facts.upstreams.firstIndex(where: { $0.snapshot.upstream == upstream }) else {
+        for (index, status) in statuses.enumerated() {
+            if let status { latest[index] = status }
+            guard let known = latest[index] else { continue }
+            if let status { facts.openConnections += status.openConnections }
+            for (upstream, pool) in known.pools {
+                guard let place = facts.upstreams.firstIndex(where: { $0.snapshot.upstream == upstream }) else {
                     continue
                 }
-                facts.upstreams[index].add(pool)
+                // Of a silent loop nobody knows the state, but what it has counted it has counted.
+                if status != nil { facts.upstreams[place].add(pool) } else { facts.upstreams[place].add(pool.totals) }
             }
         }
         return facts

@@ -19,7 +19,7 @@ struct OperatorFacts: Sendable {
 
     /// Registrations held; nil when the store did not answer.
     var devices: DeviceCounts?
-    /// Sums of the table of counts and what is gathered; empty when the store did not answer.
+    /// Sums of the table of counts; empty when the store did not answer.
     var allTime: [AllTimeTotal] = []
     /// What the writer has done.
     var writer = WriterStatistics()
@@ -86,9 +86,14 @@ struct UpstreamFacts: Sendable {
         snapshot.waiting += pool.waiting
         snapshot.streamLimit += pool.streamLimit
         if let fault = pool.lastFault { snapshot.lastFault = fault.description }
-        opened += pool.totals.opened
-        closed += pool.totals.closed
-        failedAttempts += pool.totals.failedAttempts
+        add(pool.totals)
+    }
+
+    /// Adds what one loop's pool has counted, and nothing of its state.
+    mutating func add(_ totals: HTTP2PoolTotals) {
+        opened += totals.opened
+        closed += totals.closed
+        failedAttempts += totals.failedAttempts
     }
 }
 
