@@ -168,6 +168,7 @@ import EventLoops
                 listenerWatcher?.watchReads(false)
                 acceptTimer?.arm(after: Self.acceptPause)
                 return
+            case EBADF, EFAULT, EINVAL, ENOTSOCK: preconditionFailure("the listener is none")
             // Anything else is of that one connection (accept(2)).
             default: continue
             }
