@@ -38,7 +38,6 @@ let package = Package(
     ],
     targets: [
         system("CLibevent", "libevent_core", "libevent-dev"),
-        system("CMicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
         system("CNghttp2", "libnghttp2", "libnghttp2-dev"),
         system("COpenSSL", "openssl", "libssl-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
@@ -48,7 +47,7 @@ let package = Package(
         room("Telemetry"),
         room("Cryptography", ["COpenSSL"]),
         room("EventLoops", ["CLibevent", "CSystem"]),
-        room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
+        room("HTTPServer", ["CSystem", "EventLoops"]),
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),

@@ -1,5 +1,3 @@
-import CMicrohttpd
-
 #if canImport(Glibc)
     import Glibc
 #endif

@@ -70,12 +70,11 @@ struct JSONReader {
         guard take(UInt8(ascii: "{")) else { return false }
         skipBlanks()
         if take(UInt8(ascii: "}")) { return true }
-        var names: [String] = []
+        var names = MemberNames()
         repeat {
             skipBlanks()
             guard let name = readString() else { return false }
-            guard !names.contains(name) else { return false }
-            names.append(name)
+            guard names.insert(name) else { return false }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { return false }
             skipBlanks()
@@ -249,5 +248,25 @@ struct JSONReader {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
         default: nil
         }
+    }
+}
+
+/// The names of an object's members so far, compared byte by byte: to Swift, strings that look the same are equal.
+///
+/// A few are looked through; many are hashed, for a body of nothing but members has a thousand of them.
+private struct MemberNames {
+    private static let few = 8
+
+    private var list: [String] = []
+    private var set: Set<[UInt8]> = []
+
+    /// Takes one more name, unless it is there already.
+    mutating func insert(_ name: String) -> Bool {
+        if list.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return false }
+        guard list.count == Self.few else {
+            list.append(name)
+            return true
+        }
+        return set.insert(Array(name.utf8)).inserted
     }
 }

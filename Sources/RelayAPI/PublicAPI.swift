@@ -51,6 +51,14 @@ package struct PublicAPI: HTTPRequestHandler {
         return refused(Refusal(refusal))
     }
 
+    /// Only a registration and a push have a body that says something.
+    package func ignoresBody(of request: HTTPRequest) -> Bool {
+        switch Route(request) {
+        case .remove, .health: true
+        case .register, .push, .refused: false
+        }
+    }
+
     private func refused(_ refusal: Refusal) -> HTTPResponse {
         observer.refused(refusal)
         return Answers.refused(refusal)

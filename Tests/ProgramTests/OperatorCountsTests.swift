@@ -163,7 +163,7 @@ private struct InnerRelay: Sendable {
         let clocks = Clocks(wall: { WallInstant(milliseconds: clock.milliseconds) }, monotonic: Clocks.system.monotonic)
         let log = Log(to: NoSink(), wall: { clock.milliseconds }, monotonic: { 0 })
         let conductor = try Assembly(settings: settings, log: log, clocks: clocks).build()
-        try await conductor.start()
+        await conductor.start()
         let relay = InnerRelay(
             conductor: conductor, port: UInt16(conductor.port), operatorPort: operatorPort)
         let value = try await body(relay)

@@ -57,13 +57,7 @@ enum Serve {
     }
 
     private static func start(_ conductor: Conductor, _ settings: Settings, _ log: Log) async {
-        do throws(HTTPServerError) {
-            try await conductor.start()
-        } catch {
-            log.write(.error, "not_started", LogField("detail", .disclosed(error.description)))
-            StandardError.write(StartFault.server(error).description)
-            _exit(cannotStart)
-        }
+        await conductor.start()
         log.write(.info, "listening", LogField("host", .disclosed(settings.host)), LogField("port", conductor.port))
         if let port = conductor.metricsPort {
             log.write(

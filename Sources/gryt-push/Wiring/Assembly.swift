@@ -211,7 +211,6 @@ enum StartFault: Error, CustomStringConvertible {
     case trust(TrustError)
     case listen(host: String, port: Int, ListenError)
     case listenForOperator(host: String, port: Int, ListenError)
-    case server(HTTPServerError)
 
     var description: String {
         switch self {
@@ -221,7 +220,6 @@ enum StartFault: Error, CustomStringConvertible {
         case .listen(let host, let port, let error): "HOST, PORT: cannot listen on \(host) port \(port): \(error)"
         case .listenForOperator(let host, let port, let error):
             "METRICS_HOST, METRICS_PORT: cannot listen on \(host) port \(port): \(error)"
-        case .server(let error): "\(error)"
         }
     }
 }

@@ -42,10 +42,10 @@ actor Conductor {
     }
 
     /// Takes requests on every loop.
-    func start() async throws(HTTPServerError) {
-        for worker in workers { try await worker.start() }
+    func start() async {
+        for worker in workers { await worker.start() }
         await housekeeping.start()
-        try await operatorPort?.start()
+        await operatorPort?.start()
     }
 
     /// The operator's port; nil when there is none.
@@ -97,8 +97,8 @@ struct OperatorPort: Sendable {
     let server: HTTPServer
 
     /// Starts to answer.
-    func start() async throws(HTTPServerError) {
-        try await server.start()
+    func start() async {
+        await server.start()
         await desk.start()
     }
 

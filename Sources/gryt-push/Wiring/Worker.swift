@@ -37,8 +37,8 @@ actor Worker {
     }
 
     /// Starts to take requests.
-    func start() async throws(HTTPServerError) {
-        try await server.start()
+    func start() async {
+        await server.start()
         Task { await keepBeating() }
     }
 
