@@ -141,6 +141,7 @@ final class SQLiteWriter: @unchecked Sendable {
             if !batch.isEmpty {
                 commit(batch)
                 scrubIfDue()
+                proveIfDue()
                 continue
             }
             if isClosed { break }
@@ -168,7 +169,8 @@ final class SQLiteWriter: @unchecked Sendable {
             shared.statistics.note(outcome, took: now - began, provesRegistrations: batch.hasRegistered(outcome))
             return shared.statistics.lastFailure != nil
         }
-        proofDue = isFailing ? now + Self.proofInterval : nil
+        // Later commits, of counts each second, do not put it off.
+        proofDue = isFailing ? proofDue ?? now + Self.proofInterval : nil
         for (waiting, result) in zip(batch.waiting, outcome.results) { waiting.ticket.resume(returning: result) }
     }
 
