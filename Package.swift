@@ -73,7 +73,7 @@ let package = Package(
         tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator"]),
         tests("LimitsTests", ["Limits", "PushModel"]),
         tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
-        tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
+        tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography", "CSQLite"]),
         tests(
             "PushServicesTests",
             ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),

@@ -51,6 +51,7 @@ package struct Relay: Sendable {
         switch await lookUp(request.capability) {
         case .found(let device): stored = device
         case .unknown: return .unknownCapability
+        case .overloaded: return .overloaded
         case .storeFailed: return .storeFailed
         }
         let platform = stored.device.token.platform

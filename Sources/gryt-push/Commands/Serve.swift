@@ -15,6 +15,7 @@ enum Serve {
     static func run() -> Int32 {
         ProcessLimits.forbidDumps()
         ProcessLimits.ignoreBrokenPipes()
+        ProcessLimits.ignoreFileSizeLimits()
         // Before any thread starts, for each inherits it.
         ProcessSignal.block()
 

@@ -56,6 +56,12 @@ struct Diagnosis {
     private var storeProblems: [Problem] {
         var problems: [Problem] = []
         if let fault = storeFault { problems.append(Problem(.error, "The store: \(fault)")) }
+        if let fault = facts.writer.scrubFailure {
+            problems.append(
+                Problem(
+                    .warning,
+                    "What was removed still stands in push.db-wal, which grows: \(fault)"))
+        }
         if let free = facts.disk.freeBytes {
             let room = "\(free >> 20) MB are free where DATA_DIR is: make room"
             if free < Self.lastDiskBytes {

@@ -18,6 +18,12 @@ enum ProcessLimits {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// A file that may not grow any further (RLIMIT_FSIZE) is an error of one write, as a full disk is, not the end of the
+    /// process (setrlimit(2)).
+    static func ignoreFileSizeLimits() {
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
     /// Raises the number of open files as far as the system lets us, and says how many there are.
     static func raiseOpenFiles() -> Int {
         var limit = rlimit()

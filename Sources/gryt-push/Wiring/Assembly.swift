@@ -56,8 +56,8 @@ struct Assembly {
         let credentials = CredentialBook(
             metrics: metrics, providerTokens: upstreams.apns?.tokens, accessTokens: upstreams.fcm?.tokens)
         let housekeeping = Housekeeping(
-            on: loops[0], store: stores[0], tally: shared.tally, clocks: clocks, idleDays: settings.idleDays,
-            credentials: credentials, report: report)
+            on: loops[0], store: stores[0], database: database, tally: shared.tally, clocks: clocks,
+            idleDays: settings.idleDays, credentials: credentials, report: report)
         let operatorPort = try settings.metricsPort.map { (metricsPort) throws(StartFault) in
             try makeOperatorPort(
                 metricsPort, shared: shared, credentials: credentials, upstreams: upstreams.names, workers: workers,

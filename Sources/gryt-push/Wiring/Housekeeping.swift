@@ -3,6 +3,7 @@ import EventLoops
 import PushModel
 import Relay
 import RelayAPI
+import SQLiteDeviceStore
 import Telemetry
 
 /// What is done by the clock: counts are written each second, the operator is told what has changed, and capabilities
@@ -17,6 +18,8 @@ actor Housekeeping {
     static let countingInterval: Duration = .seconds(1)
     /// How often the last counts are tried to be written before they are given up.
     static let lastTries = 5
+    /// No try begins later than this after the first, for one may wait for another process's lock.
+    static let lastPatience: Duration = .seconds(3)
     /// How long is waited between two of these tries.
     static let lastPause: Duration = .milliseconds(100)
     /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
@@ -25,20 +28,23 @@ actor Housekeeping {
     static let sweepBatch = 500
 
     private let store: any DeviceStore
+    private let database: SQLiteDatabase
     private let tally: DailyTally
     private let clocks: Clocks
     private let idleDays: Int
     private let credentials: CredentialBook
     private let report: OperatorReport
     private var known: PerPlatform<CredentialSnapshot.State>
+    private var knownStoreFailure: StoreError?
     private var isEnding = false
 
     init(
-        on loop: EventLoop, store: any DeviceStore, tally: DailyTally, clocks: Clocks, idleDays: Int,
-        credentials: CredentialBook, report: OperatorReport
+        on loop: EventLoop, store: any DeviceStore, database: SQLiteDatabase, tally: DailyTally, clocks: Clocks,
+        idleDays: Int, credentials: CredentialBook, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
+        self.database = database
         self.tally = tally
         self.clocks = clocks
         self.idleDays = idleDays
@@ -60,8 +66,13 @@ actor Housekeeping {
     func end() async {
         isEnding = true
         tellChanges()
-        for _ in 1..<Self.lastTries where !(await writeCounts()) { await loop.sleep(for: Self.lastPause) }
-        if !(await writeCounts()) { report.countsLost(tally.unwritten.counts.values.reduce(0, +)) }
+        let began = clocks.monotonic()
+        for _ in 0..<Self.lastTries {
+            if await writeCounts() { return }
+            guard clocks.monotonic().duration(since: began) < Self.lastPatience else { break }
+            await loop.sleep(for: Self.lastPause)
+        }
+        report.countsLost(tally.unwritten.counts.values.reduce(0, +))
     }
 
     /// A second from one beginning to the next, so that a slow disk does not add to what a crash may cost.
@@ -101,6 +112,17 @@ actor Housekeeping {
             if !state.isSameKind(as: known[platform]) { report.credential(platform, state) }
             known[platform] = state
         }
+        tellOfStore()
+    }
+
+    /// Tells what no request has met: the store fails, or takes registrations again, or cannot empty its log.
+    private func tellOfStore() {
+        let statistics = database.statistics
+        let failure = statistics.lastFailure
+        if let failure, failure != knownStoreFailure { report.storeFailed(.trial, failure) }
+        if failure == nil, knownStoreFailure != nil { report.storeRecovered() }
+        knownStoreFailure = failure
+        if let failure = statistics.scrubFailure { report.storeFailed(.scrub, failure) }
     }
 
     private func keepSweeping() async {

@@ -93,7 +93,14 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     enum Chore: String {
         case counts
         case sweep
+        /// Whether a registration could be written is tried while the store fails.
+        case trial
+        /// The log is emptied of what was removed.
+        case scrub
     }
+
+    /// Registrations can be written again.
+    func storeRecovered() { log.writeRarely(.info, "store_recovered", kind: LogField("what", "register")) }
 
     private func storeFailed(_ what: LogField, _ error: StoreError) {
         log.writeRarely(

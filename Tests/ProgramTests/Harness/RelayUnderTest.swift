@@ -40,7 +40,7 @@ final class RelayUnderTest: Sendable {
     ]
 
     /// The program stands beside the test bundle.
-    private static func programPath() throws -> String {
+    static func programPath() throws -> String {
         var buffer = [CChar](repeating: 0, count: 4096)
         let length = max(unsafe readlink("/proc/self/exe", &buffer, buffer.count), 0)
         let bundle = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
