@@ -170,7 +170,7 @@ struct ConnectingTests {
             ) { fixture in
                 #expect(await fixture.send().map(\.status) != .success(200))
                 peer.beginToListen()
-                while await fixture.send().map(\.status) != .success(200) {}
+                while await fixture.send().map(\.status) != .success(200) { try Task.checkCancellation() }
                 #expect(await fixture.pool.snapshot().lastFault == nil)
             }
         }

@@ -38,9 +38,11 @@ struct FlowControlTests {
             var streams: [UInt32] = []
             for _ in 0..<15 { streams.append(try peer.nextRequest()) }
             try peer.expectSilence()
+            #expect(peer.begun == 15)
             try peer.write(Frame(kind: .windowUpdate, payload: big(4096)))
             streams.append(try peer.nextRequest())
             try peer.expectSilence()
+            #expect(peer.begun == 16)
             try peer.write(Frame(kind: .windowUpdate, payload: big(14 * 4096)))
             for _ in 0..<14 { streams.append(try peer.nextRequest()) }
             for stream in streams { try peer.answer(stream) }
@@ -77,6 +79,7 @@ struct FlowControlTests {
             try peer.begin()
             for _ in 0..<15 { _ = try peer.nextRequest() }
             try peer.expectSilence()
+            #expect(peer.begun == 15)
             peer.readToEnd()
         } body: { fixture in
             async let all = sendAtOnce(31, fixture)
@@ -115,6 +118,29 @@ struct FlowControlTests {
                 #expect(outcome == .failure(.unknownOutcome(.timeout)))
             }
             #expect(await fixture.send(body: Self.body).map(\.status) == .success(202))
+        }
+    }
+
+    @Test func `a body that never left holds nobody back once its request is given up`() async throws {
+        let isGivenUp = Mutex(false)
+        try await with(script: { peer in
+            try peer.begin([(4, 0)])
+            try peer.answer(peer.nextRequest())
+            let stalled = try peer.next(.headers).stream
+            while try peer.next(.resetStream).stream != stalled {}
+            try peer.settings([(4, 65_535)])
+            try peer.readAcknowledgement()
+            isGivenUp.withLock { $0 = true }
+            let streams = [try peer.nextRequest(), try peer.nextRequest()]
+            for stream in streams { try peer.answer(stream) }
+            peer.readToEnd()
+        }) { fixture in
+            #expect(await fixture.send(body: "").map(\.status) == .success(200))
+            let large = String(repeating: "x", count: 65_000)
+            let outcome = await fixture.send(body: large, timeout: .milliseconds(100)).map(\.status)
+            #expect(outcome == .failure(.unknownOutcome(.timeout)))
+            while !isGivenUp.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(await sendAtOnce(2, fixture).allSatisfy { $0 == .success(200) })
         }
     }
 

@@ -33,6 +33,8 @@ func big(_ value: UInt32) -> [UInt8] {
 @safe final class PeerConnection {
     /// 1 for the first connection that the peer accepted.
     let number: Int
+    /// How many requests have begun to come, whole or not.
+    private(set) var begun = 0
     /// Whether PINGs are answered on the way.
     var answersPings = true
     private let ssl: OpaquePointer
@@ -66,6 +68,7 @@ func big(_ value: UInt32) -> [UInt8] {
         let head = try read(9)
         let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
         guard let kind = Frame.Kind(rawValue: head[3]) else { throw Ended() }
+        if kind == .headers { begun += 1 }
         let stream = head[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
         return Frame(kind: kind, flags: head[4], stream: stream, payload: try read(length))
     }

@@ -72,7 +72,12 @@ final class PoolFixture: Sendable {
 
     /// Waits until the pool looks as wanted.
     func waitUntil(_ isSo: @Sendable (HTTP2PoolSnapshot) -> Bool) async {
-        while !isSo(await pool.snapshot()) { try? await Task.sleep(for: .milliseconds(2)) }
+        while !isSo(await pool.snapshot()) {
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else {
+                Issue.record("the pool never looked as wanted: \(await pool.snapshot())")
+                return
+            }
+        }
     }
 
     /// The statuses of so many requests sent at once; nil for those that failed.

@@ -187,6 +187,7 @@ struct ProxyTests {
         }
         try await with(.says("HTTP/1.1 503 Later\r\n\r\n"), change) { fixture, proxy, peer in
             while proxy.requests.count < 20 {
+                try Task.checkCancellation()
                 guard case .failure(.unreachable(let reason)) = await fixture.send().map(\.status) else {
                     Issue.record("a request was answered through a proxy that refuses")
                     return
@@ -196,7 +197,7 @@ struct ProxyTests {
             }
             #expect(peer.accepted == 0)
             proxy.manner = LoopbackProxy.established
-            while await fixture.send().map(\.status) != .success(200) {}
+            while await fixture.send().map(\.status) != .success(200) { try Task.checkCancellation() }
             #expect(await fixture.pool.snapshot().lastFault == nil)
             // Started anew under a connection that stands.
             proxy.cut()
