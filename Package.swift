@@ -64,13 +64,17 @@ let package = Package(
                 "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
+        // What two test targets share.
+        .target(name: "LoopbackProxy", path: "Tests/LoopbackProxy", swiftSettings: strict),
 
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
-        tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator"]),
+        tests(
+            "HTTP2ClientTests",
+            ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator", "LoopbackProxy"]),
         tests("LimitsTests", ["Limits", "PushModel"]),
         tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography", "CSQLite"]),
@@ -91,6 +95,8 @@ let package = Package(
             ]),
         tests(
             "ProgramTests",
-            ["gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops"]),
+            [
+                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops", "LoopbackProxy",
+            ]),
     ]
 )

@@ -15,13 +15,26 @@ package actor HTTP2Pool {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Makes a pool that opens nothing yet. `observer` is told what happens to connections, on the loop's thread.
+    /// Makes a pool that opens nothing yet. With a proxy every connection goes through it. `observer` is told what
+    /// happens to connections, on the loop's thread.
     package init(
-        on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
-        observer: (@Sendable (HTTP2ConnectionEvent) -> Void)? = nil
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy? = nil, trust: TLSTrust,
+        configuration: HTTP2PoolConfiguration, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)? = nil
+    ) {
+        self.init(
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration,
+            resolve: SocketAddress.bySystem, observer: observer)
+    }
+
+    /// The same, with names looked up by whoever is given.
+    init(
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy?, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
+        resolve: @escaping Resolve, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     ) {
         self.loop = loop
-        engine = PoolEngine(on: loop, origin: origin, trust: trust, configuration: configuration, observer: observer)
+        engine = PoolEngine(
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration, resolve: resolve,
+            observer: observer)
     }
 
     isolated deinit {

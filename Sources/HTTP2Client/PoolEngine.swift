@@ -7,6 +7,7 @@ import EventLoops
 @safe final class PoolEngine {
     let loop: EventLoop
     let origin: Origin
+    let proxy: HTTPProxy?
     let authority: String
     let configuration: HTTP2PoolConfiguration
     /// For connections opened from now on.
@@ -16,11 +17,13 @@ import EventLoops
     /// The moment of the event that is being worked on.
     var now = Moment.now
 
+    private let resolve: Resolve
     private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     private let retainedNames: [String]
     private var connections: [HTTP2Connection] = []
     private var nextConnection: UInt64 = 0
     private var plan: PoolPlan
+    private var addresses = AddressMemory()
 
     private var exchanges: [Exchange] = []
     private var free: [Int] = []
@@ -36,14 +39,16 @@ import EventLoops
     private(set) var totals = HTTP2PoolTotals()
 
     init(
-        on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
-        observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy?, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
+        resolve: @escaping Resolve, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     ) {
         precondition(
             configuration.initialStreamLimit >= 0 && configuration.maximumConnections > 0
                 && configuration.openingBurst > 0, "a configuration under which no request could ever be sent")
         self.loop = loop
         self.origin = origin
+        self.proxy = proxy
+        self.resolve = resolve
         self.trust = trust
         self.configuration = configuration
         self.observer = observer
@@ -64,7 +69,7 @@ import EventLoops
         _ request: HTTP2Request, timeout: Duration, _ continuation: UnsafeContinuation<Exchange.Answer, Never>
     ) {
         now = .now
-        if let refusal = refusal() {
+        if let refusal = refusal(of: request) {
             unsafe continuation.resume(returning: .failure(refusal))
             return
         }
@@ -74,15 +79,15 @@ import EventLoops
         let deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
         wheel.insert(exchange.slot, deadline: deadline)
         armWheel(for: deadline + DeadlineWheel.tickLength)
-        if waitingCount == 0, let connection = roomiest(), connection.send(exchange, now: now) { return }
+        if waitingCount == 0, let connection = roomiest(for: exchange), connection.send(exchange, now: now) { return }
         waiting.append(exchange.slot)
         waitingCount += 1
         replan()
     }
 
-    private func refusal() -> HTTP2Failure? {
+    private func refusal(of request: HTTP2Request) -> HTTP2Failure? {
         guard !isQuiescing else { return .notSent(.closing) }
-        let view = view()
+        let view = view(body: request.body.count)
         if let reason = plan.refusal(view, now: now) {
             replan()
             return .unreachable(reason)
@@ -100,7 +105,7 @@ import EventLoops
     private func resume(_ exchange: Exchange, _ answer: Exchange.Answer) {
         pendingCount -= 1
         // What a connection still answers after its goodbye says nothing about the next one.
-        if case .success = answer, exchange.connection?.state.isUsable == true { plan.answered() }
+        if case .success = answer, exchange.connection?.state.isUsable == true { plan.answered(now: now) }
         exchange.resume(answer)
         if isQuiescing, pendingCount == 0 { finishQuiescing() }
     }
@@ -120,8 +125,9 @@ import EventLoops
 
     /// Sends what waits, as far as there is room.
     func fill() {
-        while let slot = waiting.first(), let connection = roomiest() {
+        while let slot = waiting.first() {
             let exchange = exchanges[slot]
+            guard let connection = roomiest(for: exchange) else { break }
             guard connection.send(exchange, now: now) else { continue }
             waiting.remove(slot)
             waitingCount -= 1
@@ -129,13 +135,14 @@ import EventLoops
         if waitingCount > 0 { replan() }
     }
 
-    /// The connection with the fewest requests in flight among those that take one: the load spreads, and so does the
-    /// harm of one that stalls.
-    private func roomiest() -> HTTP2Connection? {
+    /// The connection with the fewest requests in flight among those that take this one: the load spreads, and so does
+    /// the harm of one that stalls.
+    private func roomiest(for exchange: Exchange) -> HTTP2Connection? {
+        let body = exchange.request.body.count
         var best: HTTP2Connection?
-        for connection in connections where connection.state.room > 0 {
+        for connection in connections {
             if let chosen = best, chosen.state.inFlight <= connection.state.inFlight { continue }
-            best = connection
+            if connection.takes(body: body) { best = connection }
         }
         return best
     }
@@ -170,6 +177,7 @@ import EventLoops
         guard let connection = exchange.connection else {
             waiting.remove(exchange.slot)
             waitingCount -= 1
+            for connection in connections { connection.waitedInVain(since: exchange.arrived, now: now) }
             let late = connections.contains { $0.state.isUsable } ? nil : connections.compactMap(\.state.waitsFor).first
             resume(exchange, .failure(late.map { .unreachable($0) } ?? .notSent(.waitedTooLong)))
             release(exchange)
@@ -186,7 +194,8 @@ import EventLoops
     func replan() {
         guard !isQuiescing || pendingCount > 0 else { return }
         now = .now
-        switch plan.step(view(), now: now) {
+        let next = waiting.first().map { exchanges[$0].request.body.count } ?? 0
+        switch plan.step(view(body: next), now: now) {
         case .nothing: break
         case .lookAgain(let moment):
             if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in replan() } }
@@ -200,14 +209,23 @@ import EventLoops
         }
     }
 
-    private func view() -> PoolPlan.View {
+    /// Where requests go, and by which way.
+    var route: Route {
+        Route(
+            origin: origin, proxy: proxy, resolve: resolve,
+            uselessAddresses: { [weak self] in self?.addresses.useless(now: .now) ?? [] },
+            found: { [weak self] in self?.addresses.found($0, isUseful: $1, now: .now) })
+    }
+
+    /// The pool as a request with so large a body sees it.
+    private func view(body: Int) -> PoolPlan.View {
         var view = PoolPlan.View()
         for connection in connections {
             if connection.state.isConnecting { view.connecting += 1 }
             guard connection.state.isUsable else { continue }
             view.usable += 1
             if connection.state.wantsReplacement { view.toReplace += 1 }
-            if connection.state.room > 0 { view.hasRoom = true }
+            if !view.hasRoom, connection.takes(body: body) { view.hasRoom = true }
         }
         view.waitingSince = waiting.first().map { exchanges[$0].arrived }
         return view
@@ -251,8 +269,8 @@ import EventLoops
         connections.removeAll { $0 === connection }
         if let fault {
             plan.failed(fault, isWanted: waitingCount > 0, now: now, lot: Double.random(in: 0...1))
-            let view = view()
-            if view.usable == 0, view.connecting == 0 { failWaiting(.unreachable(fault)) }
+            let isAnyLeft = connections.contains { $0.state.isUsable || $0.state.isConnecting }
+            if !isAnyLeft { failWaiting(.unreachable(fault)) }
         }
         fill()
         replan()
@@ -318,7 +336,7 @@ import EventLoops
         var snapshot = HTTP2PoolSnapshot(totals: totals)
         for connection in connections {
             switch connection.state.phase {
-            case .resolving, .racing, .handshaking: snapshot.connecting += 1
+            case .resolving, .racing, .tunnelling, .handshaking: snapshot.connecting += 1
             case .open:
                 snapshot.open += 1
                 snapshot.streamLimit += connection.state.limit

@@ -102,11 +102,12 @@ struct PoolPlan {
         notBefore = now + Int64(pause)
     }
 
-    /// Notes an answer: the peer is well.
-    mutating func answered() {
-        guard lastFault != nil else { return }
+    /// Notes an answer: the peer is well. Where it wants us to be slower, that lasts its time all the same.
+    mutating func answered(now: Moment) {
+        guard let lastFault else { return }
+        if case .goodbyeWithError = lastFault, let notBefore, now < notBefore { return }
         failures = 0
-        lastFault = nil
+        self.lastFault = nil
         notBefore = nil
     }
 

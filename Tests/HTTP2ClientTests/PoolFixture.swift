@@ -1,7 +1,8 @@
 import EventLoops
-import HTTP2Client
 import Synchronization
 import Testing
+
+@testable import HTTP2Client
 
 /// A loop, a pool on it and the events it told, for the length of one test.
 final class PoolFixture: Sendable {
@@ -12,13 +13,17 @@ final class PoolFixture: Sendable {
     /// What the pool told so far.
     var events: [HTTP2ConnectionEvent] { told.withLock { $0 } }
 
-    private init(_ origin: Origin, rootFile: String?, _ configuration: HTTP2PoolConfiguration) throws {
+    private init(
+        _ origin: Origin, proxy: HTTPProxy?, rootFile: String?, _ configuration: HTTP2PoolConfiguration,
+        resolve: @escaping Resolve
+    ) throws {
         loop = try EventLoop(name: "test")
         try loop.start()
         let trust = try TLSTrust(additionalRootsFile: rootFile)
         let box = EventBox()
         pool = HTTP2Pool(
-            on: loop, origin: origin, trust: trust, configuration: configuration, observer: { box.tell($0) })
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration, resolve: resolve,
+            observer: { box.tell($0) })
         box.fixture = self
     }
 
@@ -35,14 +40,17 @@ final class PoolFixture: Sendable {
         }
     }
 
-    /// Runs `body` with a pool for `https://host:port`, and ends everything after it.
+    /// Runs `body` with a pool for `https://host:port`, and ends everything after it. `resolve` stands in for the name
+    /// servers.
     static func with<Result: Sendable>(
-        port: UInt16, host: String = "localhost", rootFile: String?,
+        port: UInt16, host: String = "localhost", proxy: HTTPProxy? = nil, rootFile: String?,
         _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
+        resolve: @escaping Resolve = SocketAddress.bySystem,
         body: @Sendable (PoolFixture) async throws -> Result
     ) async throws -> Result {
         let origin = try #require(Origin(url: "https://\(host):\(port)"))
-        let fixture = try PoolFixture(origin, rootFile: rootFile, configuration)
+        let fixture = try PoolFixture(
+            origin, proxy: proxy, rootFile: rootFile, configuration, resolve: resolve)
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
         await fixture.pool.close()
@@ -64,7 +72,12 @@ final class PoolFixture: Sendable {
 
     /// Waits until the pool looks as wanted.
     func waitUntil(_ isSo: @Sendable (HTTP2PoolSnapshot) -> Bool) async {
-        while !isSo(await pool.snapshot()) { try? await Task.sleep(for: .milliseconds(2)) }
+        while !isSo(await pool.snapshot()) {
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else {
+                Issue.record("the pool never looked as wanted: \(await pool.snapshot())")
+                return
+            }
+        }
     }
 
     /// The statuses of so many requests sent at once; nil for those that failed.

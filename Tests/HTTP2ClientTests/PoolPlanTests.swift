@@ -110,9 +110,18 @@ struct PoolPlanTests {
     @Test func `an answer ends the back-off`() {
         var plan = plan()
         plan.failed(refused, isWanted: false, now: start, lot: 0.5)
-        plan.answered()
+        plan.answered(now: start)
         #expect(plan.lastFault == nil)
         #expect(plan.step(view(waitingSince: start), now: start) == .open)
+    }
+
+    @Test func `an answer by another connection does not cut the pause of a peer that wants us slower`() {
+        var plan = plan()
+        plan.failed(.goodbyeWithError(code: 11), isWanted: false, now: start, lot: 0.5)
+        plan.answered(now: start + .milliseconds(999))
+        #expect(plan.step(view(waitingSince: start), now: start) == .lookAgain(start + .seconds(1)))
+        plan.answered(now: start + .seconds(1))
+        #expect(plan.lastFault == nil)
     }
 
     @Test func `connections are opened in a small burst and then one a second`() {

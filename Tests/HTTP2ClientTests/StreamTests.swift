@@ -63,6 +63,17 @@ struct StreamTests {
         }
     }
 
+    @Test func `a reset right after the status is an answer too`() async throws {
+        try await with(first: { peer, stream in
+            try peer.answer(stream, status: 410, ends: false)
+            try peer.reset(stream, code: 0)
+        }) { fixture in
+            let response = try await fixture.send().get()
+            #expect(response.status == 410 && response.body.isEmpty && response.bodyWasCut)
+            #expect(await fixture.send().map(\.status) == .success(200))
+        }
+    }
+
     @Test func `an answer without a body is whole`() async throws {
         try await with(first: { try $0.answer($1, status: 200) }) { fixture in
             let response = try await fixture.send().get()
@@ -167,6 +178,37 @@ struct StreamTests {
             while !isStalled.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
             for _ in 0..<50 { #expect(await fixture.send().map(\.status) == .success(200)) }
             #expect(await stalled.map(\.status) == .failure(.unknownOutcome(.timeout)))
+            #expect(await fixture.pool.snapshot().totals.opened == 1)
+        }
+    }
+
+    @Test func `several requests that are never answered do not end a connection that answers others`() async throws {
+        let stalled = Mutex(0)
+        var settings = HTTP2PoolConfiguration()
+        settings.timeoutCountsAfter = .milliseconds(10)
+        try await with(
+            settings,
+            first: { peer, stream in
+                try peer.answer(stream)
+                for _ in 0..<3 {
+                    _ = try peer.nextRequest()
+                    stalled.withLock { $0 += 1 }
+                }
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            // Given up in the same moment, with no answer between them.
+            await withTaskGroup { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let outcome = await fixture.send(timeout: .milliseconds(400)).map(\.status)
+                        #expect(outcome == .failure(.unknownOutcome(.timeout)))
+                    }
+                }
+                while stalled.withLock({ $0 }) < 3 { try? await Task.sleep(for: .milliseconds(2)) }
+                for _ in 0..<20 { #expect(await fixture.send().map(\.status) == .success(200)) }
+            }
+            #expect(await fixture.send().map(\.status) == .success(200))
             #expect(await fixture.pool.snapshot().totals.opened == 1)
         }
     }

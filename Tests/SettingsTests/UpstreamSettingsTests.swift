@@ -122,6 +122,7 @@ struct UpstreamSettingsTests {
         ("private_key", "\"x\"", "its private_key is not a PEM text"),
         ("token_uri", "\"http://oauth2.googleapis.com/token\"", "its token_uri is not an https URL"),
         ("token_uri", "\"https://user:pw@host/token\"", "its token_uri is not an https URL"),
+        ("token_uri", "\"https://1.2.3/token\"", "its token_uri is not an https URL"),
         ("type", "\"authorized_user\"", "its type is not"),
     ])
     func `what a service account lacks is named`(member: String, value: String?, reason: String) {
@@ -144,7 +145,7 @@ struct UpstreamSettingsTests {
         ("HTTPS://Example.ORG:443", "example.org", 443),
         ("https://127.0.0.1:1", "127.0.0.1", 1), ("https://[::1]:65535", "::1", 65_535),
         ("https://[2001:DB8::1]", "2001:db8::1", 443),
-        ("https://a-b.c", "a-b.c", 443),
+        ("https://a-b.c", "a-b.c", 443), ("https://push_test.local", "push_test.local", 443),
     ])
     func `an origin is https, a host and perhaps a port`(text: String, host: String, port: Int) throws {
         let origin = try #require(
@@ -162,7 +163,8 @@ struct UpstreamSettingsTests {
         "https://example.org:+1", "https://example.org:a", "https://example .org", "https://-a.org", "https://a..org",
         "https://[::1", "https://::1",
         "https://[127.0.0.1]", "https://[::1]x", "https://ex\u{E4}mple.org", "https://example.org\n",
-        " https://example.org", "https://example.org//",
+        " https://example.org", "https://example.org//", "https://1.2.3", "https://256.0.0.1", "https://1.2.3.4.5",
+        "https://example.7", "https://example.org.",
     ])
     func `anything else is no origin`(text: String) {
         for name in ["APNS_PRODUCTION_ORIGIN", "APNS_SANDBOX_ORIGIN", "FCM_ORIGIN"] {

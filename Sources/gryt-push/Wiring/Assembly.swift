@@ -144,7 +144,7 @@ struct Assembly {
             throw .trust(error)
         }
         return Upstreams(
-            trust: trust, apns: settings.apns.map { apns($0) },
+            trust: trust, proxy: settings.forwardProxy, apns: settings.apns.map { apns($0) },
             fcm: settings.fcm.map { fcm($0, trust: trust, tokenLoop: tokenLoop, metrics) })
     }
 
@@ -158,8 +158,10 @@ struct Assembly {
         _ fcm: FCMSettings, trust: TLSTrust, tokenLoop: EventLoop, _ metrics: RelayMetrics
     ) -> Upstreams.FCM {
         let account = fcm.account
+        let origin = account.tokenURI.origin.origin
         let pool = HTTP2Pool(
-            on: tokenLoop, origin: account.tokenURI.origin.origin, trust: trust, configuration: .oauth
+            on: tokenLoop, origin: origin, proxy: settings.forwardProxy?.proxy(towards: origin), trust: trust,
+            configuration: .oauth
         ) { report.connection(.oauth, $0) }
         let tokens = AccessTokenSource(
             account: account.account, path: account.tokenURI.path, endpoint: pool, on: tokenLoop, clocks: clocks,

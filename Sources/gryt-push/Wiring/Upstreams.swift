@@ -26,6 +26,8 @@ struct Upstreams: Sendable {
     }
 
     var trust: TLSTrust
+    /// The proxy on the way to all of them; nil when there is none.
+    var proxy: ForwardProxy?
     var apns: APNs?
     var fcm: FCM?
 
@@ -40,7 +42,10 @@ struct Upstreams: Sendable {
     ) -> LoopUpstreams {
         var pools: [NamedPool] = []
         func pool(_ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration) -> HTTP2Pool {
-            let pool = HTTP2Pool(on: loop, origin: origin, trust: trust, configuration: configuration) {
+            let pool = HTTP2Pool(
+                on: loop, origin: origin, proxy: proxy?.proxy(towards: origin), trust: trust,
+                configuration: configuration
+            ) {
                 report.connection(upstream, $0)
             }
             pools.append(NamedPool(upstream: upstream, pool: pool))
