@@ -77,7 +77,7 @@ let package = Package(
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
         tests(
             "PushServicesTests",
-            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
+            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "Telemetry", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests(
             "RelayAPITests",
