@@ -154,6 +154,39 @@ struct BreakerTests {
         }
     }
 
+    @Test func `goodbyes for our credentials' sake open it as refusals do`() async throws {
+        try await Scene.run { scene in
+            let phones = try await scene.phones(10, .ios)
+            let tester = try await scene.phones(1, .ios, env: "sandbox")[0]
+            let goodbye = GoAway(text: #"{"reason":"BadCertificateEnvironment"}"#, lastStreamID: 0)
+            scene.stage.simulator.force(Fault(.goAway(goodbye)), on: .apnsProduction)
+            // The connections are opened at their own pace, and each ends with its goodbye.
+            while !scene.relay.process.record.outputText.contains("breaker_opened") {
+                for capability in phones { #expect(try await scene.relay.push(capability).status == 502) }
+            }
+            let asked = scene.requests(.apnsProduction)
+            for capability in phones {
+                #expect(try await scene.relay.push(capability).summary == "502 upstream_failed credentials")
+            }
+            #expect(scene.requests(.apnsProduction) == asked)
+            #expect(try await scene.relay.push(tester).status == 202)
+        }
+    }
+
+    @Test func `whoever cannot show the service's certificate is left alone, and gets nothing`() async throws {
+        let stranger = ScratchDirectory()
+        let other = try PushSimulator(configuration: SimulatorConfiguration(directory: stranger.path + "/simulator"))
+        try await Scene.run(["UPSTREAM_CA_FILE": other.certificateAuthorityFile]) { scene in
+            for capability in try await scene.phones(12, .ios) {
+                #expect(try await scene.relay.push(capability).summary == "502 upstream_failed unreachable")
+            }
+            #expect(scene.requests(.apnsProduction) == 0)
+            let log = scene.relay.process.record.outputText
+            #expect(log.contains("event=breaker_opened"))
+            #expect(log.contains("apns untrusted"))
+        }
+    }
+
     // MARK: Clocks and keys
 
     @Test(arguments: [Duration.seconds(7200), .seconds(-7200)])

@@ -144,5 +144,5 @@ final class BreakerLog: BreakerObserver {
 /// Hears nothing.
 struct NoObserver: DeliveryObserver, AccessTokenObserver {
     func attempted(_ attempt: Attempt, platform: Platform) {}
-    func requested(_ result: Result<Duration, OAuthFailure>) {}
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {}
 }

@@ -77,7 +77,7 @@ struct Courier: Sendable {
             if case .answered(let answer, let response) = attempt.end, answer.condemnsConnection {
                 await pool.replace(response.connection)
             }
-            step = attempts.next(after: attempt.retry, at: clocks.monotonic())
+            step = attempts.next(after: attempt.retry, at: attempt.endedAt)
             switch step {
             case .conclude:
                 if let suspect, attempt.outcome == .accepted { await pool.replace(suspect) }

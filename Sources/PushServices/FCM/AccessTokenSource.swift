@@ -105,7 +105,7 @@ package final class AccessTokenSource: Sendable {
     }
 
     private func request() async {
-        let result = await ask()
+        let (result, date) = await ask()
         let now = clocks.monotonic()
         let jitter = Double.random(in: 0..<1)
         let (waiters, pause, usable) = state.withLock { state in
@@ -116,7 +116,7 @@ package final class AccessTokenSource: Sendable {
             defer { state.waiters = [] }
             return (state.waiters, state.cycle.pauseLeft(at: now), state.cycle.usable(at: now))
         }
-        observer.requested(result.map { $0.lifetime })
+        observer.requested(result.map { $0.lifetime }, date: date)
         // Of those who wait although there is one, FCM has refused it; they learn that there is no other.
         let told: Result<AccessToken, OAuthRefusal> =
             if let usable {
@@ -127,7 +127,7 @@ package final class AccessTokenSource: Sendable {
         for waiter in waiters { waiter.resume(returning: told) }
     }
 
-    private func ask() async -> Result<OAuthExchange.Grant, OAuthFailure> {
+    private func ask() async -> (result: Result<OAuthExchange.Grant, OAuthFailure>, date: WallInstant?) {
         let request = HTTP2Request(
             method: "POST", path: path,
             headers: [
@@ -139,15 +139,18 @@ package final class AccessTokenSource: Sendable {
         do throws(HTTP2Failure) {
             let response = try await endpoint.send(
                 request, timeout: Self.requestTimeout, leavingWithin: nil, avoiding: nil)
-            return OAuthExchange.interpret(status: response.status, body: response.body)
+            return (
+                OAuthExchange.interpret(status: response.status, body: response.body),
+                response.value(of: "date").flatMap(HTTPDate.instant(of:))
+            )
         } catch {
-            return .failure(.unreachable)
+            return (.failure(.unreachable), nil)
         }
     }
 }
 
 /// Hears how each request for an access token ended.
 package protocol AccessTokenObserver: Sendable {
-    /// A request brought a token that is good for so long, or failed.
-    func requested(_ result: Result<Duration, OAuthFailure>)
+    /// A request brought a token that is good for so long, or failed. `date` is what Google's clock said, where it did.
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?)
 }

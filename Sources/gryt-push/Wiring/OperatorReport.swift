@@ -40,7 +40,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         LogField("about", .disclosed("\(platform.rawValue) \(what)"))
     }
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
         switch result {
         case .success(let lifetime):
             log.writeRarely(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))

@@ -116,6 +116,7 @@ extension HTTP2PoolConfiguration {
         configuration.idleTimeout = .seconds(30)
         configuration.maximumResponseBody = 64 * 1024
         configuration.waitingLimit = 16
+        configuration.retainedHeaders = ["date"]
         return configuration
     }()
 }
