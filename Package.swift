@@ -80,7 +80,7 @@ let package = Package(
         tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography", "CSQLite"]),
         tests(
             "PushServicesTests",
-            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
+            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "Telemetry", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests(
             "RelayAPITests",

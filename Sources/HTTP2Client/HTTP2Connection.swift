@@ -127,6 +127,9 @@ final class HTTP2Connection: TurnEnd {
         askForTurnEnd()
     }
 
+    /// Another connection is to take over; this one goes on until that one stands.
+    func askForReplacement() { state.askForReplacement() }
+
     private func ping(now: Moment) {
         session?.ping()
         state.pinged(now: now)

@@ -210,6 +210,11 @@ struct HTTP2ConnectionState {
         phaseDeadline = now + configuration.drainTimeout
     }
 
+    /// Another one should take over, whatever its age.
+    mutating func askForReplacement() {
+        if phase == .open { wantsReplacement = true }
+    }
+
     /// It has been idle long enough to go, and is kept all the same.
     mutating func keepThoughIdle(now: Moment) {
         lastUse = now

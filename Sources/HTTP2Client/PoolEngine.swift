@@ -27,7 +27,7 @@ import EventLoops
 
     private var exchanges: [Exchange] = []
     private var free: [Int] = []
-    private var waiting = LinkedSlots(lists: 1)
+    private var waiting = LinkedSlots(lists: WaitingLine.allCases.count)
     private var waitingCount = 0
     private var pendingCount = 0
     private var wheel = DeadlineWheel(now: .now)
@@ -64,9 +64,10 @@ import EventLoops
 
     // MARK: Requests
 
-    /// Takes a request in: on a connection at once, into the waiting line, or not at all.
+    /// Takes a request in: on a connection at once, into a waiting line, or not at all.
     func accept(
-        _ request: HTTP2Request, timeout: Duration, _ continuation: UnsafeContinuation<Exchange.Answer, Never>
+        _ request: HTTP2Request, timeout: Duration, leavingWithin: Duration?, avoiding avoided: HTTP2ConnectionID?,
+        _ continuation: UnsafeContinuation<Exchange.Answer, Never>
     ) {
         now = .now
         if let refusal = refusal(of: request) {
@@ -76,13 +77,25 @@ import EventLoops
         let exchange = takeExchange()
         unsafe exchange.begin(request, continuation, now: now)
         pendingCount += 1
-        let deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
-        wheel.insert(exchange.slot, deadline: deadline)
-        armWheel(for: deadline + DeadlineWheel.tickLength)
-        if waitingCount == 0, let connection = roomiest(for: exchange), connection.send(exchange, now: now) { return }
-        waiting.append(exchange.slot)
+        exchange.avoided = avoided
+        exchange.deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
+        let line = WaitingLine(exchange)
+        if waiting.first(of: line.rawValue) == nil, let connection = roomiest(for: exchange),
+            connection.send(exchange, now: now)
+        {
+            watch(exchange, until: exchange.deadline)
+            return
+        }
+        let leavesBy = leavingWithin.map { now + $0 } ?? exchange.deadline
+        watch(exchange, until: min(leavesBy, exchange.deadline))
+        waiting.append(exchange.slot, to: line.rawValue)
         waitingCount += 1
         replan()
+    }
+
+    private func watch(_ exchange: Exchange, until deadline: Moment) {
+        wheel.insert(exchange.slot, deadline: deadline)
+        armWheel(for: deadline + DeadlineWheel.tickLength)
     }
 
     private func refusal(of request: HTTP2Request) -> HTTP2Failure? {
@@ -125,12 +138,17 @@ import EventLoops
 
     /// Sends what waits, as far as there is room.
     func fill() {
-        while let slot = waiting.first() {
-            let exchange = exchanges[slot]
-            guard let connection = roomiest(for: exchange) else { break }
-            guard connection.send(exchange, now: now) else { continue }
-            waiting.remove(slot)
-            waitingCount -= 1
+        for line in WaitingLine.allCases {
+            while let slot = waiting.first(of: line.rawValue) {
+                let exchange = exchanges[slot]
+                guard let connection = roomiest(for: exchange) else { break }
+                guard connection.send(exchange, now: now) else { continue }
+                waiting.remove(slot, from: line.rawValue)
+                waitingCount -= 1
+                // It may have been watched for its leaving alone.
+                wheel.remove(slot)
+                watch(exchange, until: exchange.deadline)
+            }
         }
         if waitingCount > 0 { replan() }
     }
@@ -140,7 +158,7 @@ import EventLoops
     private func roomiest(for exchange: Exchange) -> HTTP2Connection? {
         let body = exchange.request.body.count
         var best: HTTP2Connection?
-        for connection in connections {
+        for connection in connections where connection.id != exchange.avoided {
             if let chosen = best, chosen.state.inFlight <= connection.state.inFlight { continue }
             if connection.takes(body: body) { best = connection }
         }
@@ -175,7 +193,7 @@ import EventLoops
 
     private func expire(_ exchange: Exchange) {
         guard let connection = exchange.connection else {
-            waiting.remove(exchange.slot)
+            waiting.remove(exchange.slot, from: WaitingLine(exchange).rawValue)
             waitingCount -= 1
             for connection in connections { connection.waitedInVain(since: exchange.arrived, now: now) }
             let late = connections.contains { $0.state.isUsable } ? nil : connections.compactMap(\.state.waitsFor).first
@@ -194,7 +212,8 @@ import EventLoops
     func replan() {
         guard !isQuiescing || pendingCount > 0 else { return }
         now = .now
-        let next = waiting.first().map { exchanges[$0].request.body.count } ?? 0
+        let first = WaitingLine.allCases.lazy.compactMap { self.waiting.first(of: $0.rawValue) }.first
+        let next = first.map { exchanges[$0].request.body.count } ?? 0
         switch plan.step(view(body: next), now: now) {
         case .nothing: break
         case .lookAgain(let moment):
@@ -220,14 +239,18 @@ import EventLoops
     /// The pool as a request with so large a body sees it.
     private func view(body: Int) -> PoolPlan.View {
         var view = PoolPlan.View()
+        let elsewhere = waiting.first(of: WaitingLine.elsewhere.rawValue).map { exchanges[$0] }
+        view.needsAnother = elsewhere != nil
         for connection in connections {
             if connection.state.isConnecting { view.connecting += 1 }
             guard connection.state.isUsable else { continue }
             view.usable += 1
             if connection.state.wantsReplacement { view.toReplace += 1 }
             if !view.hasRoom, connection.takes(body: body) { view.hasRoom = true }
+            if connection.id != elsewhere?.avoided { view.needsAnother = false }
         }
-        view.waitingSince = waiting.first().map { exchanges[$0].arrived }
+        view.waitingSince =
+            waiting.first(of: WaitingLine.anywhere.rawValue).map { exchanges[$0].arrived } ?? elsewhere?.arrived
         return view
     }
 
@@ -269,8 +292,12 @@ import EventLoops
         connections.removeAll { $0 === connection }
         if let fault {
             plan.failed(fault, isWanted: waitingCount > 0, now: now, lot: Double.random(in: 0...1))
+            let view = view(body: 0)
             let isAnyLeft = connections.contains { $0.state.isUsable || $0.state.isConnecting }
-            if !isAnyLeft { failWaiting(.unreachable(fault)) }
+            if !isAnyLeft { failWaiting(.anywhere, .unreachable(fault)) }
+            if !isAnyLeft || view.connecting == 0 && view.needsAnother {
+                failWaiting(.elsewhere, .unreachable(fault))
+            }
         }
         fill()
         replan()
@@ -286,9 +313,9 @@ import EventLoops
         connections.count { $0.state.isUsable } > configuration.minimumConnections
     }
 
-    private func failWaiting(_ failure: HTTP2Failure) {
-        while let slot = waiting.first() {
-            waiting.remove(slot)
+    private func failWaiting(_ line: WaitingLine, _ failure: HTTP2Failure) {
+        while let slot = waiting.first(of: line.rawValue) {
+            waiting.remove(slot, from: line.rawValue)
             waitingCount -= 1
             conclude(exchanges[slot], .failure(failure))
             release(exchanges[slot])
@@ -298,6 +325,16 @@ import EventLoops
     /// Takes a connection out of use on a caller's word.
     func retire(_ id: HTTP2ConnectionID) {
         connections.first { $0.id == id }?.retire(.askedByCaller)
+        replan()
+    }
+
+    /// Has a connection make way for another on a caller's word, without ever leaving the pool without one.
+    func replace(_ id: HTTP2ConnectionID) {
+        guard let connection = connections.first(where: { $0.id == id }) else { return }
+        let hasAnother = connections.contains {
+            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement
+        }
+        if hasAnother { connection.retire(.askedByCaller) } else { connection.askForReplacement() }
         replan()
     }
 
@@ -325,7 +362,7 @@ import EventLoops
     /// Ends everything now.
     func close() {
         isQuiescing = true
-        failWaiting(.notSent(.closing))
+        for line in WaitingLine.allCases { failWaiting(line, .notSent(.closing)) }
         for connection in connections { connection.end(.closing) }
         wheelTimer?.disarm()
         finishQuiescing()
@@ -349,4 +386,15 @@ import EventLoops
         snapshot.isQuiescing = isQuiescing
         return snapshot
     }
+}
+
+/// Where a request waits.
+private enum WaitingLine: Int, CaseIterable {
+    /// For any connection.
+    case anywhere
+    /// For any but one. Whoever waits here may wait for a connection yet to be opened, so nobody else waits behind it.
+    case elsewhere
+
+    /// Where this one waits, if it does.
+    init(_ exchange: Exchange) { self = exchange.avoided == nil ? .anywhere : .elsewhere }
 }

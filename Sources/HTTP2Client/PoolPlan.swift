@@ -11,6 +11,8 @@ struct PoolPlan {
         var toReplace = 0
         /// Whether one of them takes a request right now.
         var hasRoom = false
+        /// Whether somebody waits who may go by none of the connections there are.
+        var needsAnother = false
         /// Since when the first in the waiting line waits; nil when nobody does.
         var waitingSince: Moment?
     }
@@ -70,6 +72,8 @@ struct PoolPlan {
         if view.usable == 0, view.waitingSince != nil || wasWanted {
             wanted = now
         } else if view.toReplace > 0 {
+            wanted = now
+        } else if view.needsAnother, view.usable < configuration.maximumConnections {
             wanted = now
         } else if wasUsed, view.usable < configuration.minimumConnections {
             wanted = now

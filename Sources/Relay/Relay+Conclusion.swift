@@ -14,7 +14,7 @@ extension Relay {
         let platform = stored.device.token.platform
         switch outcome {
         case .accepted:
-            shared.guardian.noteLiving(platform, at: shared.clocks.monotonic())
+            shared.guardian.noteLiving(stored.device, at: shared.clocks.monotonic())
             shared.tally.count(.sent(kind), platform, on: now.day)
             if stored.lastUsed < now.day { store.markUsed(stored.hash, on: now.day) }
             return .accepted
@@ -28,7 +28,7 @@ extension Relay {
             let last = since?.advanced(by: .milliseconds(-1))
             return await forget(stored, registeredUpTo: last ?? askedAt, on: now.day)
         case .unregistered(.inferred):
-            guard shared.guardian.allowsForgetting(platform, at: shared.clocks.monotonic()) else {
+            guard shared.guardian.allowsForgetting(stored.device, at: shared.clocks.monotonic()) else {
                 shared.tally.count(.failed, platform, on: now.day)
                 return .upstreamFailed(.credentials, retryAfter: .seconds(300))
             }

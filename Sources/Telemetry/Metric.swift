@@ -25,6 +25,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case retries = "gryt_push_retries_total"
     case lastSuccess = "gryt_push_upstream_last_success_timestamp_seconds"
     case massDeathSuspected = "gryt_push_mass_death_suspected"
+    case breakerOpen = "gryt_push_breaker_open"
     case clockSkew = "gryt_push_clock_skew_seconds"
 
     // Connections to them.
@@ -83,8 +84,9 @@ package enum Metric: String, Sendable, CaseIterable {
             .counter
         case .pushDuration, .upstreamDuration, .storeCommitDuration, .storeBatchSize, .loopLag:
             .histogram
-        case .devices, .inFlight, .inFlightLimit, .openConnections, .lastSuccess, .massDeathSuspected, .clockSkew,
-            .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit, .credentialState,
+        case .devices, .inFlight, .inFlightLimit, .openConnections, .lastSuccess, .massDeathSuspected, .breakerOpen,
+            .clockSkew, .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit,
+            .credentialState,
             .credentialAge, .credentialLastAccepted, .limiterKeys, .limiterKeysLimit, .storeUp, .storeWaiting,
             .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo, .processResidentMemory,
             .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors, .processStartTime:
@@ -102,7 +104,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .upstreamFailures: [.platform, .reason]
         case .upstreamConnections: [.upstream, .state]
         case .upstreamConnectionEvents: [.upstream, .event]
-        case .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
+        case .breakerOpen, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
         case .credentialState: [.platform, .state]
         case .accessTokenRequests, .storeWrites: [.result]
         case .limiterKeys, .limiterKeysLimit: [.limit]
@@ -137,6 +139,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .retries: "Attempts since the start that repeated an earlier one."
         case .lastSuccess: "When a push service last accepted a push; 0 if it has not since the start."
         case .massDeathSuspected: "Whether dead tokens are disbelieved because there are too many at once."
+        case .breakerOpen: "Whether a push service is left alone, and pushes are refused without asking it."
         case .clockSkew: "Seconds by which this machine's clock is ahead of the push service's."
         case .upstreamConnections: "Connections to push services, by state."
         case .upstreamConnectionEvents: "What happened to connections to push services since the start."

@@ -137,6 +137,19 @@ struct PoolPlanTests {
         #expect(plan.step(view(usable: 1, toReplace: 1, hasRoom: true), now: start) == .open)
     }
 
+    @Test func `one who may go by none of those there are has another opened, at the pace of openings`() {
+        var plan = plan {
+            $0.maximumConnections = 2
+            $0.openingBurst = 1
+        }
+        var wanting = view(usable: 1, hasRoom: true, waitingSince: start)
+        wanting.needsAnother = true
+        #expect(plan.step(wanting, now: start) == .open)
+        #expect(plan.step(wanting, now: start + .milliseconds(999)) == .lookAgain(start + .seconds(1)))
+        wanting.usable = 2
+        #expect(plan.step(wanting, now: start + .seconds(5)) == .nothing)
+    }
+
     @Test func `a used pool keeps its least number of connections`() {
         var plan = plan { $0.minimumConnections = 2 }
         #expect(plan.refusal(view(usable: 1, hasRoom: true), now: start) == nil)

@@ -1,5 +1,6 @@
 import DeviceStore
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -42,6 +43,18 @@ struct DiagnosisTests {
                 $0.credentials[.ios].state = .untried
                 $0.credentials[.android].state = .unset
             } == [])
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `a push service that is left alone is named, with the cause and since when`(_ cause: BreakerCause) throws {
+        let found = problems {
+            $0.breakers[2].open = (cause, $0.reckoning.monotonic.advanced(by: .seconds(-60)))
+        }
+        let problem = try #require(found.first)
+        #expect(found.count == 1)
+        #expect(problem.text.hasPrefix("FCM is not asked for the time being: "))
+        #expect(problem.severity == .error)
+        #expect(problem.since == quietFacts().reckoning.wall.advanced(by: .seconds(-60)))
     }
 
     @Test func `what is wrong is said in words, with the setting or the place to look at`() {

@@ -94,8 +94,10 @@ struct MetricsPageTests {
                     endedAt: clocks.clocks.monotonic()), platform: .android)
             loop.beat(late: 2_000_000, at: clocks.clocks.monotonic())
         }
-        metrics.requested(.success(.seconds(3600)))
-        metrics.requested(.failure(.clock))
+        metrics.requested(.success(.seconds(3600)), date: nil)
+        // Google gives no token for the clock's sake, and so is the one who tells of it.
+        metrics.requested(
+            .failure(.clock), date: clocks.clocks.wall().advanced(by: .seconds(-600)))
         let lines = lines(quietFacts(clocks, metrics: metrics))
         #expect(lines[#"gryt_push_duration_seconds_count{platform="ios",outcome="accepted"}"#] == "2")
         #expect(lines[#"gryt_push_duration_seconds_sum{platform="ios",outcome="accepted"}"#] == "0.06")
@@ -107,6 +109,7 @@ struct MetricsPageTests {
         #expect(lines["gryt_push_loop_lag_seconds_count"] == "2")
         #expect(lines[#"gryt_push_access_token_requests_total{result="renewed"}"#] == "1")
         #expect(lines[#"gryt_push_access_token_requests_total{result="clock"}"#] == "1")
+        #expect(lines[#"gryt_push_clock_skew_seconds{platform="android"}"#] == "599.5")
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import DeviceStore
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -144,7 +145,13 @@ struct Diagnosis {
             }
             return problems
         }
-        return connections + platforms
+        let breakers = facts.breakers.compactMap { breaker -> Problem? in
+            guard let (cause, since) = breaker.open else { return nil }
+            return Problem(
+                .error, "\(breaker.upstream.inWords) is not asked for the time being: \(cause.inWords)",
+                since: facts.reckoning.instant(since.nanoseconds))
+        }
+        return breakers + connections + platforms
     }
 
     private var clockProblems: [Problem] {
@@ -214,6 +221,21 @@ extension Upstream {
         case .apnsSandbox: "APNs' sandbox"
         case .fcm: "FCM"
         case .oauth: "Google's token endpoint"
+        }
+    }
+}
+
+extension BreakerCause {
+    /// What has happened, and what to look at.
+    fileprivate var inWords: String {
+        switch self {
+        case .credentials: "it refuses the relay's credentials, or not for this app"
+        case .foreignProject: "every phone belongs to another Firebase project; check the service account"
+        case .tokenUpdates: "it saw provider tokens renewed too often; does another program use the same key?"
+        case .untrusted: "its certificate is not trusted; check the system's roots, the clock, and what lies in between"
+        case .unreachable: "no connection to it holds"
+        case .timeout: "it does not answer"
+        case .unavailable: "it answers that it is ill"
         }
     }
 }

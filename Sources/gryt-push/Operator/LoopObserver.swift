@@ -33,8 +33,8 @@ struct TokenObserver: AccessTokenObserver {
     let metrics: RelayMetrics
     let report: OperatorReport
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
-        metrics.requested(result)
-        report.requested(result)
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
+        metrics.requested(result, date: date)
+        report.requested(result, date: date)
     }
 }

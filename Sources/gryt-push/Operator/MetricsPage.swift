@@ -31,6 +31,8 @@ enum MetricsPage {
             counts(metric, facts)
         case .inFlight, .inFlightLimit, .refusals, .openConnections, .limiterKeys, .limiterKeysLimit:
             downstream(metric, facts)
+        case .breakerOpen:
+            facts.breakers.map { MetricSample([$0.upstream.rawValue], $0.open != nil) }
         case .upstreamAnswers, .upstreamFailures, .retries, .lastSuccess, .massDeathSuspected, .clockSkew:
             pushServices(metric, facts)
         case .upstreamConnections, .upstreamConnectionEvents, .upstreamInFlight, .upstreamWaiting,

@@ -26,6 +26,7 @@ actor OperatorDesk: OperatorSource {
     private let shared: RelayShared
     private let credentials: CredentialBook
     private let upstreams: [Upstream]
+    private let breakers: [ServiceBreaker]
     private let workers: [Worker]
     private let database: SQLiteDatabase
     private let store: any DeviceStore
@@ -44,10 +45,11 @@ actor OperatorDesk: OperatorSource {
 
     /// - Parameters:
     ///   - store: on this loop.
-    ///   - upstreams: those that have credentials, in the order of `Upstream.allCases`.
+    ///   - upstreams: those that have credentials, in the order of `Upstream.allCases`; `breakers` likewise.
     init(
         on loop: EventLoop, settings: Settings, clocks: Clocks, shared: RelayShared, credentials: CredentialBook,
-        upstreams: [Upstream], workers: [Worker], database: SQLiteDatabase, store: any DeviceStore
+        upstreams: [Upstream], breakers: [ServiceBreaker], workers: [Worker], database: SQLiteDatabase,
+        store: any DeviceStore
     ) {
         self.loop = loop
         version = settings.version
@@ -56,6 +58,7 @@ actor OperatorDesk: OperatorSource {
         self.shared = shared
         self.credentials = credentials
         self.upstreams = upstreams
+        self.breakers = breakers
         self.workers = workers
         self.database = database
         self.store = store
@@ -179,6 +182,7 @@ actor OperatorDesk: OperatorSource {
             processStart: processStart, credentials: PerPlatform { credentials.snapshot($0, reckoning) },
             platforms: platforms, recent: PerPlatform { window.recent($0, platforms[$0]) },
             massDeathSuspected: PerPlatform { shared.guardian.isSuspicious($0, at: reckoning.monotonic) },
+            breakers: breakers.map { BreakerFacts($0) },
             pushesInFlight: shared.permits.inUse, pushesInFlightLimit: shared.permits.limit,
             refusals: counters.refusals, accessTokens: counters.accessTokens.values, limiters: limiters(),
             lag: lag, recentLag: window.recentLag(lag), loops: workers.count)

@@ -1,6 +1,7 @@
 import DeviceStore
 import HTTP2Client
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -38,6 +39,8 @@ struct OperatorFacts: Sendable {
     var recent: PerPlatform<RecentReading>
     /// Whether dead tokens are disbelieved.
     var massDeathSuspected: PerPlatform<Bool>
+    /// Whether push services are asked, in the order of `Upstream.allCases`, where there are credentials.
+    var breakers: [BreakerFacts] = []
     /// Connections to push services, in the order of `Upstream.allCases`, where there are credentials.
     var upstreams: [UpstreamFacts] = []
 
@@ -94,6 +97,21 @@ struct UpstreamFacts: Sendable {
         opened += totals.opened
         closed += totals.closed
         failedAttempts += totals.failedAttempts
+    }
+}
+
+/// Whether a push service is asked.
+struct BreakerFacts: Sendable {
+    /// Which.
+    var upstream: Upstream
+    /// Why it is not, and since when; nil while it is.
+    var open: (cause: BreakerCause, since: MonotonicInstant)?
+
+    init(_ breaker: ServiceBreaker) { self.init(upstream: breaker.upstream, open: breaker.open) }
+
+    init(upstream: Upstream, open: (cause: BreakerCause, since: MonotonicInstant)?) {
+        self.upstream = upstream
+        self.open = open
     }
 }
 

@@ -12,6 +12,9 @@ final class RelayMetrics: AccessTokenObserver {
     /// What the answers to them say about the service account. They are made one at a time.
     let tokenCredentials = CredentialRecord()
 
+    /// What they say about the clock. With a clock that is far off Google gives no token, and no push gets so far as to tell.
+    let tokenSkew = SkewRecord()
+
     private let clocks: Clocks
 
     init(loops: Int, clocks: Clocks) {
@@ -19,7 +22,8 @@ final class RelayMetrics: AccessTokenObserver {
         self.clocks = clocks
     }
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
+        if let date { tokenSkew.note(date, wall: clocks.wall(), at: clocks.monotonic()) }
         let result = AccessTokenResult(result)
         accessTokens[result].add()
         tokenCredentials.note(result.evidence, at: clocks.monotonic())
@@ -28,7 +32,11 @@ final class RelayMetrics: AccessTokenObserver {
     /// What all loops have counted about one platform, together.
     func platform(_ platform: Platform) -> PlatformReading {
         let parts = loops.map { PlatformReading($0.platforms[platform]) }
-        return parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
+        var whole = parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
+        if platform == .android {
+            whole.skew = [whole.skew, tokenSkew.reading].compactMap(\.self).max { $0.measuredAt < $1.measuredAt }
+        }
+        return whole
     }
 
     /// How late the timers of all loops fired.

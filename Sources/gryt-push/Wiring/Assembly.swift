@@ -60,7 +60,7 @@ struct Assembly {
             idleDays: settings.idleDays, credentials: credentials, report: report)
         let operatorPort = try settings.metricsPort.map { (metricsPort) throws(StartFault) in
             try makeOperatorPort(
-                metricsPort, shared: shared, credentials: credentials, upstreams: upstreams.names, workers: workers,
+                metricsPort, shared: shared, credentials: credentials, upstreams: upstreams, workers: workers,
                 database: database)
         }
         return Conductor(
@@ -70,7 +70,7 @@ struct Assembly {
 
     /// The operator's port has a loop of its own, so that no question of the operator's delays a push.
     private func makeOperatorPort(
-        _ port: Int, shared: RelayShared, credentials: CredentialBook, upstreams: [Upstream], workers: [Worker],
+        _ port: Int, shared: RelayShared, credentials: CredentialBook, upstreams: Upstreams, workers: [Worker],
         database: SQLiteDatabase
     ) throws(StartFault) -> OperatorPort {
         let listener: ListeningSocket
@@ -82,7 +82,8 @@ struct Assembly {
         let loop = try startLoop("operator")
         let desk = OperatorDesk(
             on: loop, settings: settings, clocks: clocks, shared: shared, credentials: credentials,
-            upstreams: upstreams, workers: workers, database: database, store: try makeStore(database, on: loop))
+            upstreams: upstreams.names, breakers: upstreams.breakers, workers: workers, database: database,
+            store: try makeStore(database, on: loop))
         var configuration = HTTPServerConfiguration()
         configuration.maximumConnections = 64
         configuration.maximumBody = 0
@@ -151,7 +152,9 @@ struct Assembly {
     private func apns(_ apns: APNsSettings) -> Upstreams.APNs {
         Upstreams.APNs(
             topic: apns.topic, production: apns.productionOrigin.origin, sandbox: apns.sandboxOrigin.origin,
-            tokens: ProviderTokenSource(key: apns.key, keyID: apns.keyID, teamID: apns.teamID, clocks: clocks))
+            tokens: ProviderTokenSource(key: apns.key, keyID: apns.keyID, teamID: apns.teamID, clocks: clocks),
+            productionBreaker: ServiceBreaker(.apns, observer: report),
+            sandboxBreaker: ServiceBreaker(.apnsSandbox, observer: report))
     }
 
     private func fcm(
@@ -166,7 +169,9 @@ struct Assembly {
         let tokens = AccessTokenSource(
             account: account.account, path: account.tokenURI.path, endpoint: pool, on: tokenLoop, clocks: clocks,
             observer: TokenObserver(metrics: metrics, report: report))
-        return Upstreams.FCM(account: account.account, origin: fcm.origin.origin, tokens: tokens, tokenPool: pool)
+        return Upstreams.FCM(
+            account: account.account, origin: fcm.origin.origin, tokens: tokens,
+            breaker: ServiceBreaker(.fcm, observer: report), tokenPool: pool)
     }
 
     // MARK: For each loop

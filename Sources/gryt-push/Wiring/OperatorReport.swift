@@ -9,7 +9,7 @@ import Telemetry
 
 /// Tells the operator what happens, in log lines: the first of a kind at once, then a count a minute. Nothing that it
 /// is told of names a device, a server or an address.
-struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
+struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, RefusalObserver {
     let log: Log
 
     func attempted(_ attempt: Attempt, platform: Platform) {
@@ -40,7 +40,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
         LogField("about", .disclosed("\(platform.rawValue) \(what)"))
     }
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
         switch result {
         case .success(let lifetime):
             log.writeRarely(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))
@@ -48,6 +48,17 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
             log.writeRarely(
                 failure.alarm == .page ? .error : .warning, "access_token_failed",
                 kind: LogField("failure", .disclosed(failure.label)))
+        }
+    }
+
+    func breaker(_ upstream: Upstream, _ change: CircuitBreaker.Change) {
+        let about = { (cause: BreakerCause) in LogField("about", .disclosed("\(upstream.rawValue) \(cause.rawValue)")) }
+        switch change {
+        case .opened(let cause):
+            log.writeRarely(cause.isOutage ? .warning : .error, "breaker_opened", kind: about(cause))
+        case .closed(let cause, let duration):
+            log.writeRarely(
+                .info, "breaker_closed", kind: about(cause), LogField("open_for_s", duration.components.seconds))
         }
     }
 

@@ -14,6 +14,8 @@ struct Upstreams: Sendable {
         var production: Origin
         var sandbox: Origin
         var tokens: ProviderTokenSource
+        var productionBreaker: ServiceBreaker
+        var sandboxBreaker: ServiceBreaker
     }
 
     /// What FCM needs; nil without credentials for it.
@@ -21,6 +23,7 @@ struct Upstreams: Sendable {
         var account: ServiceAccount
         var origin: Origin
         var tokens: AccessTokenSource
+        var breaker: ServiceBreaker
         /// The one pool to Google's token endpoint; it lives on the loop that was named when it was made.
         var tokenPool: HTTP2Pool
     }
@@ -36,31 +39,44 @@ struct Upstreams: Sendable {
         (apns == nil ? [] : [.apns, .apnsSandbox]) + (fcm == nil ? [] : [.fcm, .oauth])
     }
 
+    /// What stands before them, in the same order.
+    var breakers: [ServiceBreaker] {
+        [apns?.productionBreaker, apns?.sandboxBreaker, fcm?.breaker].compactMap(\.self)
+    }
+
     /// Makes this loop's connections to both services, which open at their first push.
     func open(
         on loop: EventLoop, clocks: Clocks, observer: any DeliveryObserver, report: OperatorReport
     ) -> LoopUpstreams {
         var pools: [NamedPool] = []
-        func pool(_ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration) -> HTTP2Pool {
+        func pool(
+            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration,
+            watch: @escaping @Sendable (HTTP2ConnectionEvent) -> Void = { _ in }
+        ) -> HTTP2Pool {
             let pool = HTTP2Pool(
                 on: loop, origin: origin, proxy: proxy?.proxy(towards: origin), trust: trust,
                 configuration: configuration
-            ) {
-                report.connection(upstream, $0)
+            ) { event in
+                report.connection(upstream, event)
+                watch(event)
             }
             pools.append(NamedPool(upstream: upstream, pool: pool))
             return pool
         }
+        func route(_ upstream: Upstream, _ origin: Origin, _ breaker: ServiceBreaker) -> APNsService.Route {
+            let pool = pool(upstream, origin, .apns) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
+            return APNsService.Route(pool: pool, breaker: breaker)
+        }
         let ios = apns.map { apns in
             APNsService(
                 topic: apns.topic, tokens: apns.tokens,
-                production: pool(.apns, apns.production, .apns),
-                sandbox: pool(.apnsSandbox, apns.sandbox, .apns), clocks: clocks, observer: observer)
+                production: route(.apns, apns.production, apns.productionBreaker),
+                sandbox: route(.apnsSandbox, apns.sandbox, apns.sandboxBreaker), clocks: clocks, observer: observer)
         }
         let android = fcm.map { fcm in
             FCMService(
                 projectID: fcm.account.projectID, tokens: fcm.tokens, pool: pool(.fcm, fcm.origin, .fcm),
-                clocks: clocks, observer: observer)
+                breaker: fcm.breaker, clocks: clocks, observer: observer)
         }
         return LoopUpstreams(services: PushServiceSet(ios: ios, android: android), pools: pools)
     }
@@ -105,6 +121,7 @@ extension HTTP2PoolConfiguration {
         configuration.idleTimeout = .seconds(30)
         configuration.maximumResponseBody = 64 * 1024
         configuration.waitingLimit = 16
+        configuration.retainedHeaders = ["date"]
         return configuration
     }()
 }
