@@ -117,16 +117,14 @@ struct BodyTests {
     }
 
     @Test(arguments: [
-        "1;" + String(repeating: "x", count: 20_000),
-        String(repeating: "1;" + String(repeating: "x", count: 500) + "\r\nz\r\n", count: 10),
-        "0\r\nX: " + String(repeating: "x", count: 20_000), "0\r\n" + String(repeating: "X: y\r\n", count: 1000),
-        String(repeating: "0", count: 20_000),
+        ("1;", "x", 20_000), ("", "1;abcdefghijklmnopqrst\r\nz\r\n", 400), ("0\r\nX: ", "x", 20_000),
+        ("0\r\n", "X: y\r\n", 1000), ("", "0", 20_000),
     ])
-    func `extensions and trailers without end are refused`(_ body: String) async throws {
+    func `extensions and trailers without end are refused`(start: String, piece: String, count: Int) async throws {
         let handler = TestHandler()
         try await talking(to: handler) { port in
             let client = try RawClient(port: port)
-            try client.send(Self.chunkedHead + body)
+            try client.send(Self.chunkedHead + start + String(repeating: piece, count: count))
             #expect(try client.response()?.status == 400)
             #expect(try client.isAtEnd())
         }
