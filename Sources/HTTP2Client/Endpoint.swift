@@ -24,11 +24,13 @@ struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     /// The host, in brackets where it is an IPv6 address.
     var bracketed: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
+    /// Whether it is an IPv4 address as the kernel reads it: four decimal numbers without leading zeros.
     static func isIPv4(_ text: String) -> Bool {
         var address = in_addr()
         return unsafe inet_pton(AF_INET, text, &address) == 1
     }
 
+    /// Whether it is an IPv6 address, without brackets and without a zone.
     static func isIPv6(_ text: String) -> Bool {
         var address = in6_addr()
         return unsafe inet_pton(AF_INET6, text, &address) == 1

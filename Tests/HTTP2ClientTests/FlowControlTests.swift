@@ -129,7 +129,7 @@ struct FlowControlTests {
             let stalled = try peer.next(.headers).stream
             while try peer.next(.resetStream).stream != stalled {}
             try peer.settings([(4, 65_535)])
-            try peer.readAcknowledgement()
+            try peer.expectSilence()
             isGivenUp.withLock { $0 = true }
             let streams = [try peer.nextRequest(), try peer.nextRequest()]
             for stream in streams { try peer.answer(stream) }

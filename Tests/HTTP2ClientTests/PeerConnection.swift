@@ -122,14 +122,6 @@ func big(_ value: UInt32) -> [UInt8] {
         }
     }
 
-    /// Reads until the client has acknowledged SETTINGS.
-    func readAcknowledgement() throws {
-        while true {
-            let frame = try next(.settings)
-            if frame.flags & Frame.first != 0 { return }
-        }
-    }
-
     /// Reads and forgets until the client has gone.
     func readToEnd() {
         while (try? read(1)) != nil {}

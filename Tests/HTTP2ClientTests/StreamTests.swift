@@ -289,6 +289,26 @@ struct StreamTests {
         }
     }
 
+    @Test func `a peer that takes its header table away is obeyed in the next header block`() async throws {
+        let isTaken = Mutex(false)
+        try await with(script: { peer in
+            try peer.begin()
+            try peer.answer(peer.nextRequest())
+            try peer.settings([(1, 0)])
+            try peer.expectSilence()
+            isTaken.withLock { $0 = true }
+            // A dynamic table size update to 0 (RFC 7541, section 6.3) comes first.
+            let head = try peer.next(.headers)
+            #expect(head.payload.first == 0x20)
+            try peer.answer(head.stream)
+            while true { try peer.answer(peer.nextRequest()) }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            while !isTaken.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            for _ in 0..<2 { #expect(await fixture.send(body: "").map(\.status) == .success(200)) }
+        }
+    }
+
     @Test func `hundreds of requests one after the other use the same places again`() async throws {
         try await with(first: { try $0.answer($1) }) { fixture in
             for _ in 0..<300 { #expect(await fixture.send().map(\.status) == .success(200)) }
