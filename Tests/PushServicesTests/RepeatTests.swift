@@ -199,6 +199,8 @@ struct RepeatTests {
         #expect(await google.push() == .accepted)
         #expect(google.endpoint.calls.count == 2)
         #expect(google.pool.calls.count == 3)
+        // Google's connections remember no credentials, so none is given up for them.
+        #expect(google.pool.retired.isEmpty && google.pool.calls.allSatisfy { $0.avoided == nil })
     }
 
     @Test func `when no other token is to be had, the refused one is used on and the push not repeated`() async {

@@ -38,7 +38,7 @@ package struct APNsService: PushService {
         func courier(_ route: Route) -> Courier {
             Courier(
                 platform: .ios, pool: route.pool, breaker: route.breaker, attemptTimeout: Self.attemptTimeout,
-                clocks: clocks, observer: observer)
+                remembersCredentials: true, clocks: clocks, observer: observer)
         }
         self.topic = topic
         self.tokens = tokens

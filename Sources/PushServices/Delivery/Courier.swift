@@ -10,6 +10,8 @@ struct Courier: Sendable {
     /// How long one attempt may take, from its leaving to its answer. Longer than a sender waits: an attempt is followed to
     /// its end.
     let attemptTimeout: Duration
+    /// Whether a connection that has refused a credential refuses the next one as well.
+    let remembersCredentials: Bool
     let clocks: Clocks
     let observer: any DeliveryObserver
 
@@ -80,15 +82,16 @@ struct Courier: Sendable {
             step = attempts.next(after: attempt.retry, at: attempt.endedAt)
             switch step {
             case .conclude:
-                if let suspect, attempt.outcome == .accepted { await pool.replace(suspect) }
+                if let suspect, attempt.health == .well { await pool.replace(suspect) }
                 return (attempt.neverLeft ? standing ?? attempt : attempt).conclusion
             case .again: break
             case .againElsewhere(let mayBeConnection):
                 avoided = attempt.response?.connection
                 if mayBeConnection { suspect = avoided }
-            case .againWithNewCredential:
+            case .againWithNewCredential where remembersCredentials:
                 avoided = attempt.response?.connection
                 if let avoided { await pool.retire(avoided) }
+            case .againWithNewCredential: break
             }
             if !attempt.neverLeft { standing = attempt }
         }

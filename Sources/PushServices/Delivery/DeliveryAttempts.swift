@@ -14,7 +14,7 @@ package struct DeliveryAttempts: Sendable {
         case again
         /// Try again on another connection. Where the first may be the cause, it makes way if the repeat goes well.
         case againElsewhere(mayBeConnection: Bool)
-        /// Try again on another connection and with another credential.
+        /// Try again with another credential, and on another connection where a connection remembers them.
         case againWithNewCredential
     }
 

@@ -35,7 +35,7 @@ package enum RetryAdvice: Sendable, Equatable {
     /// Once, on another connection than the one that gave the answer. Where the connection may be the cause, it makes
     /// way for another as soon as the repeat has shown that others do better.
     case onceElsewhere(mayBeConnection: Bool)
-    /// Once, with a fresh credential and on another connection.
+    /// Once, with a fresh credential, and on another connection where a connection remembers them.
     case onceWithNewCredential
 }
 

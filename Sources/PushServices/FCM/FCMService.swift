@@ -26,8 +26,8 @@ package struct FCMService: PushService {
         self.tokens = tokens
         self.clocks = clocks
         courier = Courier(
-            platform: .android, pool: pool, breaker: breaker, attemptTimeout: Self.attemptTimeout, clocks: clocks,
-            observer: observer)
+            platform: .android, pool: pool, breaker: breaker, attemptTimeout: Self.attemptTimeout,
+            remembersCredentials: false, clocks: clocks, observer: observer)
     }
 
     package func deliver(
