@@ -8,9 +8,11 @@ final class APNsConversation: Conversation {
     private let ledger: Ledger
     private let verifier: ProviderTokenVerifier
     private let connection: Int
-    private let behaviour: ConnectionBehaviour
+    let behaviour: ConnectionBehaviour
     private var history = ProviderTokenHistory()
     private var hasAcceptedToken = false
+    /// Faults of the request at hand that only add to its answer.
+    private var proceeding: [Fault] = []
 
     /// Notes the connection in the ledger, which also says how it is to behave.
     init(environment: PhoneEnvironment, ledger: Ledger, verifier: ProviderTokenVerifier) {
@@ -23,19 +25,30 @@ final class APNsConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: service) }
+    func leftUnanswered() { ledger.leftUnanswered(service) }
     func ended() { ledger.closed(service) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
         let (serviceFault, latency) = ledger.began(service)
+        proceeding = []
         let verdict: Verdict
-        if let fault = serviceFault {
+        if let fault = serviceFault, !sets(aside: fault) {
             verdict = .fault(fault, nil)
         } else {
             verdict = judge(request)
         }
         var reaction = perform(verdict, for: request, stream: stream)
+        for fault in proceeding { fault.dress(&reaction) }
         reaction.delay += latency
         return reaction
+    }
+
+    /// Keeps a fault for the end that leaves the answer as it is.
+    private func sets(aside fault: Fault) -> Bool {
+        guard fault.action == .proceed else { return false }
+        proceeding.append(fault)
+        return true
     }
 
     /// What is to become of one push.
@@ -60,7 +73,7 @@ final class APNsConversation: Conversation {
         }
         let (fault, standing) = ledger.attempt(
             PhoneAddress(push.token, .ios), environment: environment, topic: push.topic)
-        if let fault { return .fault(fault, push) }
+        if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
         case .live: return .accepted(push)
         case .unknown: return .refused(.badDeviceToken)
@@ -103,7 +116,8 @@ final class APNsConversation: Conversation {
     ) -> Reaction {
         note(request, stream, status: status, reason: reason)
         return Reaction(
-            action: .answer(answer(status: status, body: body, id: id)), concurrentStreams: limit(after: status))
+            action: .answer(answer(status: status, body: body, id: id)), concurrentStreams: limit(after: status),
+            reason: reason)
     }
 
     /// Success ends with its HEADERS; a refusal has a body of JSON.
@@ -125,6 +139,7 @@ final class APNsConversation: Conversation {
             if status == 410 { body = ["reason": .string(reason), "timestamp": JSON(ledger.now)] }
             return answer(status: status, body: body, id: id, retryAfter: retryAfter)
         }
+        guard let outcome else { preconditionFailure("a fault that lets the answer be was set aside") }
         note(request, stream, status: outcome.status, reason: outcome.reason)
         var reaction = outcome.reaction
         if let status = outcome.status { reaction.concurrentStreams = limit(after: status) }

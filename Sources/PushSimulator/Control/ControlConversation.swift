@@ -4,6 +4,7 @@
 /// a POST with its arguments in the query, every question a GET.
 final class ControlConversation: Conversation {
     let settings = ConnectionSettings(concurrentStreams: 100, maxHeaderListSize: 65_536)
+    let behaviour = ConnectionBehaviour.usual(of: .control)
     let overLimitText = ""
 
     private let ledger: Ledger
@@ -18,6 +19,8 @@ final class ControlConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.control) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: .control) }
+    func leftUnanswered() { ledger.leftUnanswered(.control) }
     func ended() { ledger.closed(.control) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {

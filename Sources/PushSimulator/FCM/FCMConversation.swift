@@ -1,33 +1,48 @@
 /// One connection to a simulated FCM. Loop thread.
 final class FCMConversation: Conversation {
     let settings: ConnectionSettings
+    let behaviour: ConnectionBehaviour
     let overLimitText = "exceeded_max_concurrent_streams"
 
     private let ledger: Ledger
     private let connection: Int
+    /// Faults of the request at hand that only add to its answer.
+    private var proceeding: [Fault] = []
 
     /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger) {
         self.ledger = ledger
-        let (number, behaviour) = ledger.opened(.fcm)
+        let (number, asked) = ledger.opened(.fcm)
         connection = number
-        settings = behaviour.settings(maxHeaderListSize: 65_536)
+        behaviour = asked
+        settings = asked.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.fcm) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: .fcm) }
+    func leftUnanswered() { ledger.leftUnanswered(.fcm) }
     func ended() { ledger.closed(.fcm) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
         let (serviceFault, latency) = ledger.began(.fcm)
+        proceeding = []
         let verdict: Verdict
-        if let serviceFault {
+        if let serviceFault, !sets(aside: serviceFault) {
             verdict = .fault(serviceFault, nil)
         } else {
             verdict = judge(request)
         }
         var reaction = perform(verdict, for: request, stream: stream)
+        for fault in proceeding { fault.dress(&reaction) }
         reaction.delay += latency
         return reaction
+    }
+
+    /// Keeps a fault for the end that leaves the answer as it is.
+    private func sets(aside fault: Fault) -> Bool {
+        guard fault.action == .proceed else { return false }
+        proceeding.append(fault)
+        return true
     }
 
     private enum Verdict {
@@ -70,7 +85,7 @@ final class FCMConversation: Conversation {
 
     private func meet(_ push: FCMMessageRules.Passed) -> Verdict {
         let (fault, standing) = ledger.attempt(PhoneAddress(push.token, .android))
-        if let fault { return .fault(fault, push) }
+        if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
         case .live: return .accepted(push)
         case .dead: return .refused(.unregistered)
@@ -95,7 +110,9 @@ final class FCMConversation: Conversation {
             return Reaction(action: .answer(answer(status: 200, body: body.text, retryAfter: nil)))
         case .refused(let error):
             note(request, stream, status: error.code, reason: error.reason)
-            return Reaction(action: .answer(answer(status: error.code, body: error.json.text, retryAfter: nil)))
+            return Reaction(
+                action: .answer(answer(status: error.code, body: error.json.text, retryAfter: nil)),
+                reason: error.reason)
         case .notFound:
             note(request, stream, status: 404, reason: nil)
             return Reaction(
@@ -110,6 +127,7 @@ final class FCMConversation: Conversation {
                     code: status, message: "Simulated.", status: GoogleError.status(of: status), errorCode: reason)
                 return answer(status: status, body: error.json.text, retryAfter: retryAfter)
             }
+            guard let outcome else { preconditionFailure("a fault that lets the answer be was set aside") }
             note(request, stream, status: outcome.status, reason: outcome.reason)
             return outcome.reaction
         }

@@ -13,6 +13,7 @@ final class Ledger: Sendable {
         var serviceFaults: [SimulatedService: FaultQueue] = [:]
         var latency: [SimulatedService: Duration] = [:]
         var behaviours: [SimulatedService: ConnectionBehaviour] = [:]
+        var proxy = ProxyRules()
         var accessTokens: [String: Int64] = [:]
         var clockOffset: Int64 = 0
         var books = SimulatorBooks()
@@ -113,6 +114,21 @@ final class Ledger: Sendable {
         state.withLock { $0.books.services[service, default: .init()].overLimitStreams += 1 }
     }
 
+    /// Notes a connection that TLS never came to, or came to late.
+    func receivedUnusually(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].connectionsHeldBack += 1 }
+    }
+
+    /// Notes a frame that is no part of a request.
+    func saw(frame: String, on service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].frames[frame, default: 0] += 1 }
+    }
+
+    /// Notes a whole request on a connection that no longer answers.
+    func leftUnanswered(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].unanswered += 1 }
+    }
+
     /// Notes a whole request; gives the fault of the service that it meets, if any, and the latency.
     func began(_ service: SimulatedService) -> (fault: Fault?, latency: Duration) {
         state.withLock { state in
@@ -141,6 +157,29 @@ final class Ledger: Sendable {
     func saw(providerToken: String) {
         state.withLock { state in
             if state.seenProviderTokens.insert(providerToken) { state.books.providerTokens += 1 }
+        }
+    }
+
+    // MARK: The proxy
+
+    /// Changes what the proxy is told to do.
+    func updateProxy(_ change: @Sendable (inout ProxyRules) -> Void) {
+        state.withLock { change(&$0.proxy) }
+    }
+
+    /// Changes the proxy's part of the books.
+    func updateProxyCounts(_ change: @Sendable (inout ProxyCounts) -> Void) {
+        state.withLock { change(&$0.books.proxy) }
+    }
+
+    /// Notes a CONNECT; gives whom the proxy lets through, and what it answers them.
+    func proxyConnect(
+        _ target: String, host: String, _ hasCredentials: Bool
+    ) -> (credentials: ProxyCredentials?, answer: ProxyAnswer) {
+        state.withLock { state in
+            ProxyCounts.count(target, in: &state.books.proxy.connects)
+            if hasCredentials { state.books.proxy.withCredentials += 1 }
+            return (state.proxy.credentials, state.proxy.next(for: host))
         }
     }
 

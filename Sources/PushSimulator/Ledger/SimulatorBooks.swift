@@ -81,6 +81,14 @@ package struct SimulatorBooks: Sendable {
         package var refusals: [String: Int] = [:]
         /// Streams opened beyond the limit.
         package var overLimitStreams = 0
+        /// Connections that were reset, held or answered in clear in place of TLS, or later than usual.
+        package var connectionsHeldBack = 0
+        /// Whole requests on connections that had fallen silent or had said GOAWAY before; not among `requests`.
+        package var unanswered = 0
+        /// Frames that are no part of a request, by name: `PING`, `RST_STREAM`, `GOAWAY`, `SETTINGS ACK` and so on.
+        package var frames: [String: Int] = [:]
+        /// PINGs of clients.
+        package var pings: Int { frames["PING"] ?? 0 }
         /// Notifications that a phone got.
         package var delivered = 0
         /// Those of them that a phone had got before.
@@ -91,6 +99,8 @@ package struct SimulatorBooks: Sendable {
 
     /// By service; one that saw nothing may be missing.
     package var services: [SimulatedService: ServiceCounts] = [:]
+    /// What the proxy has seen.
+    package var proxy = ProxyCounts()
     /// Different provider tokens with a right signature.
     package var providerTokens = 0
     /// Access tokens given out.

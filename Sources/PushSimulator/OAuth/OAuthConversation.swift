@@ -3,6 +3,7 @@ import Cryptography
 /// One connection to Google's simulated token endpoint. Loop thread.
 final class OAuthConversation: Conversation {
     let settings: ConnectionSettings
+    let behaviour: ConnectionBehaviour
     let overLimitText = "exceeded_max_concurrent_streams"
 
     private let ledger: Ledger
@@ -13,12 +14,15 @@ final class OAuthConversation: Conversation {
     init(ledger: Ledger, rules: AssertionRules) {
         self.ledger = ledger
         self.rules = rules
-        let (number, behaviour) = ledger.opened(.oauth)
+        let (number, asked) = ledger.opened(.oauth)
         connection = number
-        settings = behaviour.settings(maxHeaderListSize: 65_536)
+        behaviour = asked
+        settings = asked.settings(maxHeaderListSize: 65_536)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.oauth) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: .oauth) }
+    func leftUnanswered() { ledger.leftUnanswered(.oauth) }
     func ended() { ledger.closed(.oauth) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
@@ -26,10 +30,11 @@ final class OAuthConversation: Conversation {
         var reaction: Reaction
         let status: Int?
         let reason: String?
-        if let fault {
-            (reaction, status, reason) = fault.outcome { status, reason, retryAfter in
-                refusal(.init(status: status, error: reason, description: "Simulated."), retryAfter: retryAfter)
-            }
+        let outcome = fault?.outcome { status, reason, retryAfter in
+            refusal(.init(status: status, error: reason, description: "Simulated."), retryAfter: retryAfter)
+        }
+        if let outcome {
+            (reaction, status, reason) = outcome
         } else if let refused = rules.check(request, now: ledger.now) {
             (status, reason) = (refused.status, refused.error)
             reaction = Reaction(action: .answer(refusal(refused, retryAfter: nil)))
@@ -37,6 +42,8 @@ final class OAuthConversation: Conversation {
             (status, reason) = (200, nil)
             reaction = Reaction(action: .answer(issue()))
         }
+        // With an outcome of its own the fault has seen to that.
+        if outcome == nil { fault?.dress(&reaction) }
         reaction.delay += latency
         ledger.ended(
             RequestRecord(

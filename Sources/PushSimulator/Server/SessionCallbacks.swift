@@ -70,6 +70,7 @@ private func frameCame(
     guard let header = unsafe frame?.pointee.hd else { return 0 }
     let isPartOfRequest =
         header.type == UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_DATA.rawValue)
+    if !isPartOfRequest { unsafe connection(context).took(frame: header.type, flags: header.flags) }
     if isPartOfRequest, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
         unsafe connection(context).finished(header.stream_id)
     }
