@@ -87,6 +87,11 @@ final class Ledger: Sendable {
         state.withLock { $0.behaviours[service] = behaviour }
     }
 
+    /// How later connections of a service behave.
+    func behaviour(of service: SimulatedService) -> ConnectionBehaviour {
+        state.withLock { $0.behaviours[service] ?? .usual(of: service) }
+    }
+
     /// Sets who is told of each notification, on the loop's thread.
     func setObserver(_ observer: (@Sendable (DeliveredNotification) -> Void)?) {
         state.withLock { $0.observer = observer }
