@@ -33,7 +33,6 @@ package final class PushSimulator: Sendable {
     private let sockets: [SimulatedService: LoopbackSocket]
     private let loop: EventLoop
     let server: SimulatorServer
-    private let verifyingKey: ES256VerifyingKey
     private let assertionRules: AssertionRules
     private let phase = Mutex<Phase>(.made)
 
@@ -61,7 +60,10 @@ package final class PushSimulator: Sendable {
         serviceAccount = ServiceAccount(
             projectID: configuration.projectID, tokenURI: Self.origin(sockets[.oauth]) + "/token")
         do throws(KeyError) {
-            verifyingKey = try ES256VerifyingKey(pem: apnsKey.publicKeyPEM)
+            let key = AppleKey(
+                keyID: configuration.keyID, teamID: configuration.teamID,
+                key: try ES256VerifyingKey(pem: apnsKey.publicKeyPEM))
+            ledger.updateAppleAccount { $0.add(key) }
             assertionRules = AssertionRules(
                 account: serviceAccount, key: try RS256VerifyingKey(pem: serviceAccount.key.publicKeyPEM))
         } catch {
@@ -98,10 +100,8 @@ package final class PushSimulator: Sendable {
             throw .loop(error.description)
         }
         let ledger = ledger
-        let verifyingKey = verifyingKey
         let assertionRules = assertionRules
         let server = server
-        let configuration = ledger.configuration
         let ports = sockets.mapValues(\.port)
         for (service, socket) in sockets {
             if service == .proxy {
@@ -119,8 +119,7 @@ package final class PushSimulator: Sendable {
                 case .apnsProduction, .apnsSandbox:
                     APNsConversation(
                         environment: service == .apnsProduction ? .production : .sandbox, ledger: ledger,
-                        verifier: ProviderTokenVerifier(
-                            key: verifyingKey, keyID: configuration.keyID, teamID: configuration.teamID))
+                        verifier: ProviderTokenVerifier())
                 case .fcm: FCMConversation(ledger: ledger)
                 case .oauth: OAuthConversation(ledger: ledger, rules: assertionRules)
                 case .control: ControlConversation(ledger: ledger, server: server)

@@ -10,6 +10,8 @@ final class APNsConversation: Conversation {
     private let connection: Int
     let behaviour: ConnectionBehaviour
     private var history = ProviderTokenHistory()
+    private var binding = ConnectionBinding()
+    private var faults: FaultQueue
     private var hasAcceptedToken = false
     /// Faults of the request at hand that only add to its answer.
     private var proceeding: [Fault] = []
@@ -22,6 +24,7 @@ final class APNsConversation: Conversation {
         service = environment == .production ? .apnsProduction : .apnsSandbox
         (connection, behaviour) = ledger.opened(service)
         settings = behaviour.settings(maxHeaderListSize: 8000)
+        faults = FaultQueue(behaviour.faults)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }
@@ -33,7 +36,7 @@ final class APNsConversation: Conversation {
         let (serviceFault, latency) = ledger.began(service)
         proceeding = []
         let verdict: Verdict
-        if let fault = serviceFault, !sets(aside: fault) {
+        if let fault = faults.next() ?? serviceFault, !sets(aside: fault) {
             verdict = .fault(fault, nil)
         } else {
             verdict = judge(request)
@@ -56,6 +59,8 @@ final class APNsConversation: Conversation {
         case accepted(APNsRequestRules.Passed)
         case refused(APNsReason)
         case dead(PhoneTable.Death)
+        /// Accepted, though the phone is gone: Apple's 410 begins late.
+        case acceptedInVain
         /// With the push, when it was right and only then met the fault.
         case fault(Fault, APNsRequestRules.Passed?)
     }
@@ -66,8 +71,7 @@ final class APNsConversation: Conversation {
         case .failure(let reason): return .refused(reason)
         case .success(let passed): push = passed
         }
-        if let reason = providerTokenFault(request) { return .refused(reason) }
-        guard push.topic == ledger.configuration.topic else { return .refused(.topicDisallowed) }
+        if let reason = providerTokenFault(request, topic: push.topic) { return .refused(reason) }
         if let reason = APNsRequestRules.payloadFault(request.body, pushType: push.pushType) {
             return .refused(reason)
         }
@@ -75,22 +79,28 @@ final class APNsConversation: Conversation {
             PhoneAddress(push.token, .ios), environment: environment, topic: push.topic)
         if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
-        case .live: return .accepted(push)
+        case .live:
+            return ledger.exceedsRate(.apnsProduction, key: push.token) ? .refused(.tooManyRequests) : .accepted(push)
+        case .deadUnnoticed: return .acceptedInVain
         case .unknown: return .refused(.badDeviceToken)
         case .ofAnotherTopic: return .refused(.deviceTokenNotForTopic)
         case .dead(let death): return .dead(death)
         }
     }
 
-    private func providerTokenFault(_ request: HTTPRequest) -> APNsReason? {
+    private func providerTokenFault(_ request: HTTPRequest, topic: String) -> APNsReason? {
         guard let token = bearerToken(request) else { return .missingProviderToken }
-        guard let issued = verifier.issueTime(of: token) else { return .invalidProviderToken }
+        let account = ledger.appleAccount
+        guard let verdict = verifier.verdict(on: token, account: account) else { return .invalidProviderToken }
         ledger.saw(providerToken: token)
-        if let fault = history.fault(of: token, issued: issued, now: ledger.now, behaviour: behaviour) {
-            return fault
-        }
+        let now = ledger.now
+        let fault = history.fault(
+            of: token, issued: verdict.issued, now: now, behaviour: behaviour,
+            isTooSoonElsewhere: { ledger.isTooSoon(providerToken: token, now: now) })
+        if let fault { return fault }
+        if let fault = binding.fault(of: verdict.key, environment: environment, account: account) { return fault }
         hasAcceptedToken = true
-        return nil
+        return binding.allows(topic, key: verdict.key) ? nil : .topicDisallowed
     }
 
     private func perform(_ verdict: Verdict, for request: HTTPRequest, stream: Int32) -> Reaction {
@@ -102,8 +112,9 @@ final class APNsConversation: Conversation {
         case .refused(let reason):
             let body: JSON = ["reason": .string(reason.rawValue)]
             return react(status: reason.status, reason: reason.rawValue, body: body, id: id, request, stream)
+        case .acceptedInVain: return react(status: 200, reason: nil, body: nil, id: id, request, stream)
         case .dead(let death):
-            let body: JSON = ["reason": .string(death.reason.rawValue), "timestamp": JSON(death.since)]
+            let body = death.json
             return react(status: 410, reason: death.reason.rawValue, body: body, id: id, request, stream)
         case .fault(let fault, let push):
             if fault.delivers, let push { deliver(push, request, stream: stream, id: id) }

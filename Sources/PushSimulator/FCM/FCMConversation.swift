@@ -87,7 +87,7 @@ final class FCMConversation: Conversation {
         let (fault, standing) = ledger.attempt(PhoneAddress(push.token, .android))
         if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
-        case .live: return .accepted(push)
+        case .live, .deadUnnoticed: return .accepted(push)
         case .dead: return .refused(.unregistered)
         case .unknown:
             return .refused(

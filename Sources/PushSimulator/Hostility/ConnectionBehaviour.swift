@@ -17,6 +17,10 @@ package struct ConnectionBehaviour: Sendable, Equatable {
     /// in place of InvalidProviderToken.
     package var callsFutureTokensTooMany = false
 
+    /// APNs only: where a second new provider token within 20 minutes is noticed.
+    package var tokenChanges = TokenChanges.perConnection
+    /// Faults that the requests of each connection meet, before any of the service; each connection has its own.
+    package var faults: [Fault] = []
     /// When the first SETTINGS go out.
     package var firstSettings = FirstSettings.atOnce
     /// What a stream beyond the limit meets.
@@ -31,6 +35,16 @@ package struct ConnectionBehaviour: Sendable, Equatable {
     package var tls = TLSProfile.usual
     /// What the connection does by itself, and when.
     package var plan: [PlannedAct] = []
+
+    /// Where a second new provider token within 20 minutes is noticed.
+    package enum TokenChanges: String, Sendable, CaseIterable {
+        /// As Apple words it.
+        case perConnection = "connection"
+        /// Over all connections of this machine to both environments, as a developer saw it.
+        case perAddress = "address"
+        /// Nowhere.
+        case unchecked = "never"
+    }
 
     /// When the first SETTINGS go out.
     package enum FirstSettings: Sendable, Equatable {

@@ -102,6 +102,9 @@ extension Fault {
 struct FaultQueue: Sendable {
     private var faults: [Fault] = []
 
+    /// Makes a queue of these.
+    init(_ faults: [Fault] = []) { self.faults = faults }
+
     /// Adds one after those that wait.
     mutating func add(_ fault: Fault) { faults.append(fault) }
 

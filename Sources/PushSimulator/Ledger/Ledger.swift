@@ -14,6 +14,11 @@ final class Ledger: Sendable {
         var latency: [SimulatedService: Duration] = [:]
         var behaviours: [SimulatedService: ConnectionBehaviour] = [:]
         var proxy = ProxyRules()
+        var apple: AppleAccount
+        var tokenChanges = ProviderTokenChanges()
+        var rates: [SimulatedService: PushRates] = [:]
+        var screens: [PhoneAddress: DeviceScreen] = [:]
+        var nextBehaviours: [SimulatedService: [ConnectionBehaviour]] = [:]
         var accessTokens: [String: Int64] = [:]
         var clockOffset: Int64 = 0
         var books = SimulatorBooks()
@@ -47,6 +52,7 @@ final class Ledger: Sendable {
         state = Mutex(
             State(
                 phones: PhoneTable(isStrict: configuration.isStrict),
+                apple: AppleAccount(topic: configuration.topic),
                 notifications: Recent(depth: depth), requests: Recent(depth: depth),
                 seenPushes: RecentKeys(depth: max(depth, 100_000)),
                 seenReplacements: RecentKeys(depth: max(depth, 100_000)),
@@ -87,6 +93,11 @@ final class Ledger: Sendable {
         state.withLock { $0.behaviours[service] = behaviour }
     }
 
+    /// Sets how the next connections of a service behave, before ``setBehaviour(_:of:)`` counts again.
+    func setNextBehaviours(_ behaviours: [ConnectionBehaviour], of service: SimulatedService) {
+        state.withLock { $0.nextBehaviours[service] = behaviours }
+    }
+
     /// How later connections of a service behave.
     func behaviour(of service: SimulatedService) -> ConnectionBehaviour {
         state.withLock { $0.behaviours[service] ?? .usual(of: service) }
@@ -105,6 +116,10 @@ final class Ledger: Sendable {
             state.lastConnection += 1
             state.books.services[service, default: .init()].connectionsOpened += 1
             state.books.services[service, default: .init()].connectionsOpen += 1
+            if let next = state.nextBehaviours[service]?.first {
+                state.nextBehaviours[service]?.removeFirst()
+                return (state.lastConnection, next)
+            }
             return (state.lastConnection, state.behaviours[service] ?? .usual(of: service))
         }
     }
@@ -194,10 +209,12 @@ final class Ledger: Sendable {
     func attempt(
         _ address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil
     ) -> (fault: Fault?, standing: PhoneTable.Standing) {
+        let now = now
         let (outcome, woken) = state.withLock { state in
             state.attempted[address, default: 0] += 1
             let fault = state.phones.nextFault(of: address)
-            let standing = state.phones.standing(of: address, environment: environment, topic: topic)
+            let standing = state.phones.standing(
+                of: address, environment: environment, topic: topic, now: now)
             return ((fault, standing), Self.takeDue(&state, for: address))
         }
         for continuation in woken { continuation.resume() }
@@ -220,10 +237,53 @@ final class Ledger: Sendable {
             if noted.isDouble { state.books.services[notification.service, default: .init()].doubles += 1 }
             state.notifications.append(noted)
             state.delivered[address, default: 0] += 1
+            if state.screens[address] != nil || state.screens.count < Self.mostScreens {
+                state.screens[address, default: DeviceScreen()].take(noted, now: noted.instant)
+            }
             return (noted, state.observer, Self.takeDue(&state, for: address))
         }
         for continuation in woken { continuation.resume() }
         observer?(noted)
+    }
+
+    /// Phones whose screens are kept.
+    private static let mostScreens = 10_000
+
+    /// Brings a phone within reach of its push service, or out of it.
+    func setOnline(_ isOnline: Bool, _ address: PhoneAddress) {
+        let now = now
+        state.withLock { $0.screens[address, default: DeviceScreen()].setOnline(isOnline, now: now) }
+    }
+
+    /// What the phone shows, oldest first.
+    func shown(on address: PhoneAddress) -> [DeliveredNotification] {
+        state.withLock { $0.screens[address]?.shown ?? [] }
+    }
+
+    /// Sets the rates of a service's phones; those of both APNs environments are one.
+    func setRates(_ rates: [PushRate], of service: SimulatedService) {
+        state.withLock { $0.rates[service] = PushRates(limits: rates) }
+    }
+
+    /// Whether a push is one too many for its key.
+    func exceedsRate(_ service: SimulatedService, key: String) -> Bool {
+        let now = now
+        return state.withLock { $0.rates[service]?.exceeds(key, now: now) ?? false }
+    }
+
+    // MARK: Apple's keys
+
+    /// What Apple knows of keys and topics.
+    var appleAccount: AppleAccount { state.withLock { $0.apple } }
+
+    /// Changes what Apple knows of keys and topics.
+    func updateAppleAccount(_ change: @Sendable (inout AppleAccount) -> Void) {
+        state.withLock { change(&$0.apple) }
+    }
+
+    /// Whether a provider token comes too soon after another one of this machine.
+    func isTooSoon(providerToken: String, now: Int64) -> Bool {
+        state.withLock { $0.tokenChanges.isTooSoon(providerToken, now: now) }
     }
 
     // MARK: Access tokens
