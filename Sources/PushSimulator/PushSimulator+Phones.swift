@@ -44,23 +44,6 @@ extension PushSimulator {
         ledger.setRates(rates, of: platform == .ios ? .apnsProduction : .fcm)
     }
 
-    // MARK: Apple's keys
-
-    /// Makes Apple know another key, or another one under the id of one that it knows. It counts at once.
-    package func addAppleKey(_ key: AppleKey) {
-        ledger.updateAppleAccount { $0.add(key) }
-    }
-
-    /// Makes a key worth nothing: its tokens are InvalidProviderToken.
-    package func revokeAppleKey(_ keyID: String) {
-        ledger.updateAppleAccount { $0.revoke(keyID) }
-    }
-
-    /// Makes another topic exist. Connections that pushed before do not know it.
-    package func addTopic(_ topic: String) {
-        ledger.updateAppleAccount { $0.add(topic: topic) }
-    }
-
     // MARK: Faults
 
     /// Makes pushes to this token meet a fault, after earlier faults of the token are used up. Only pushes that are
@@ -116,9 +99,6 @@ extension PushSimulator {
     package func allow(concurrentStreams count: UInt32, on service: SimulatedService) async {
         await server.allow(concurrentStreams: count, on: service)
     }
-
-    /// Makes every access token given out so far worthless before its time.
-    package func revokeAccessTokens() { ledger.revokeAccessTokens() }
 
     // MARK: Time
 

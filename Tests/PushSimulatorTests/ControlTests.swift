@@ -109,7 +109,76 @@ struct ControlTests {
         }
     }
 
+    @Test func `tokens, quotas and keys are changed on order`() async throws {
+        try await Self.with { room, token in
+            let (fixture, simulator) = (room.fixture, room.fixture.simulator)
+            try room.order("dead?token=\(token)&since=7000&timestamp=seconds&noticed_after=60")
+            #expect(try room.push(token).status == 200)
+            try room.order("clock?seconds=61")
+            #expect(try room.push(token).body == #"{"reason":"Unregistered","timestamp":7}"#)
+            try room.order("alive?token=\(token)")
+            try room.order("online?token=\(token)&online=false")
+            #expect(try room.push(token).status == 200)
+            #expect(try room.ask("shown?token=\(token)") == [])
+            try room.order("online?token=\(token)&online=true")
+            guard case .array(let shown) = try room.ask("shown?token=\(token)") else {
+                Issue.record("no list")
+                return
+            }
+            #expect(shown.count == 1)
+            try room.order("rate?platform=ios&count=0")
+            #expect(try room.push(token).body == #"{"reason":"TooManyRequests"}"#)
+            try room.order("rate?platform=ios")
+            try room.order("key?id=\(simulator.apnsKeyID)&environment=sandbox")
+            #expect(try room.push(token).body == #"{"reason":"BadEnvironmentKeyIdInToken"}"#)
+            try room.order("key?id=\(simulator.apnsKeyID)")
+            try room.order("topic?name=other.topic")
+            let client = try fixture.client(.apnsProduction)
+            #expect(
+                try client.exchange(fixture.apnsRequest(token, changing: ["apns-topic": "other.topic"])).status == 200)
+            try room.order("key?id=\(simulator.apnsKeyID)&revoked=true")
+            #expect(try room.push(token).body == #"{"reason":"InvalidProviderToken"}"#)
+        }
+    }
+
+    @Test func `Google's refusals and access tokens are changed on order`() async throws {
+        try await Self.with { room, _ in
+            let fixture = room.fixture
+            try room.order("access-tokens?expires_in=%2260%22&lifetime=5")
+            let answer = try fixture.client(.oauth).exchange(fixture.tokenRequest(fixture.assertion()))
+            #expect(JSON(text: answer.body)?["expires_in"] == "60")
+            try room.order("access-tokens?expires_in=missing")
+            let access = try fixture.accessToken()
+            let phone = SimulatedPhone(.android)
+            func push() throws -> TestAnswer {
+                let body = #"{"message":{"token":"\#(phone.token)"}}"#
+                return try fixture.client(.fcm).exchange(fixture.fcmRequest(body, accessToken: access))
+            }
+            try room.order(
+                "force?token=\(phone.token)&platform=android&action=fcm&kind=bad-token-field&details=snake-case&times=1"
+            )
+            #expect(try push().body.contains("error_code"))
+            try room.order("rate?project=true&count=1&seconds=60&retry_after=4")
+            #expect(try push().status == 200)
+            #expect(try push().headers["retry-after"] == "4")
+            try room.order("access-tokens?revoke=true")
+            #expect(try push().status == 401)
+            try room.order("force?service=oauth&action=oauth&kind=page&times=1")
+            #expect(try fixture.client(.oauth).exchange(TestRequest(path: "/token")).body.contains("<title>"))
+            try room.order("access-tokens?account=deleted")
+            #expect(try fixture.accessToken().isEmpty)
+            try room.order("access-tokens?account=usual")
+            try room.order("behaviour?service=fcm&next=true&action=fcm&kind=internal")
+            let sick = try fixture.client(.fcm)
+            #expect(try sick.exchange(TestRequest(path: "/")).status == 500)
+            #expect(try sick.exchange(TestRequest(path: "/")).status == 500)
+            #expect(try fixture.client(.fcm).exchange(TestRequest(path: "/")).status == 404)
+        }
+    }
+
     @Test(arguments: [
+        ("force?service=fcm&action=fcm&kind=x", "kind is none of unregistered"),
+        ("access-tokens?expires_in=x", "expires_in is neither"), ("key", "id is missing"), ("topic", "name is missing"),
         ("dead", "token is missing"), ("force?token=ab&status=x", "status is no number from 200 to 599"),
         ("force?token=ab&action=x", "action is none of refuse"), ("act?service=fcm&act=x", "act is none of goaway"),
         ("act?service=fcm&act=flood&flood=x", "flood is none of ping"), ("act?act=disconnect", "service is missing"),
@@ -132,7 +201,9 @@ struct ControlTests {
     @Test func `every order is in the help`() {
         for order in [
             "books", "notifications", "dead", "alive", "forget", "force", "clear", "latency", "clock", "goaway",
-            "disconnect", "act", "behaviour", "reception", "listening", "proxy",
+            "disconnect", "act", "behaviour", "reception", "listening", "proxy", "online", "shown", "rate", "key",
+            "topic",
+            "access-tokens",
         ] {
             #expect(SimulatorCommandLine.help.contains("/\(order)"), "\(order)")
         }

@@ -28,6 +28,8 @@ package struct AppleKey: Sendable {
 /// The keys and topics that Apple knows. Pure; the ledger guards it.
 struct AppleAccount: Sendable {
     private(set) var keys: [String: AppleKey] = [:]
+    /// The key that was there first, whether it was revoked since or not.
+    private(set) var first: AppleKey?
     /// Topics that exist. A connection sees those that existed at its first push.
     private(set) var topics: Set<String>
     /// Counts the changes of keys, so that verdicts on tokens are not kept beyond them.
@@ -38,6 +40,7 @@ struct AppleAccount: Sendable {
     /// Adds a key, or puts it in the place of the one with its id.
     mutating func add(_ key: AppleKey) {
         keys[key.keyID] = key
+        if first == nil { first = key }
         version += 1
     }
 

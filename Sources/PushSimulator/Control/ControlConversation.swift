@@ -54,6 +54,8 @@ final class ControlConversation: Conversation {
                 chosen = chosen.filter { $0.token == PhoneAddress(token, $0.platform).token }
             }
             return answer(.array(chosen.map(\.json)))
+        case "/simulator/shown":
+            return answer(.array(ledger.shown(on: try order.phone()).map(\.json)))
         default: return nil
         }
     }
@@ -96,7 +98,8 @@ final class ControlConversation: Conversation {
             guard let state = try order.choice("how", Listening.self) else { throw Order.Complaint("how is missing") }
             server.assumeIsolated { $0.setListening(state, of: service) }
         case "/simulator/proxy": try setProxy(order)
-        default: return nil
+        default:
+            guard try AccountOrders(ledger: ledger).obey(path, order) else { return nil }
         }
         return answer(["ok": true])
     }
@@ -104,8 +107,12 @@ final class ControlConversation: Conversation {
     private func declareDead(_ order: Order) throws(Order.Complaint) {
         let phone = try order.phone()
         let reason = try order.choice("reason", DeathReason.self) ?? .unregistered
-        let since = try order.number("since", Int64.min...Int64.max) ?? ledger.now
-        ledger.updatePhones { $0.declareDead(phone, .init(since: since, reason: reason)) }
+        let now = ledger.now
+        let death = PhoneTable.Death(
+            since: try order.number("since", Int64.min...Int64.max) ?? now, reason: reason,
+            noticed: now + 1000 * (try order.number("noticed_after", 0...1_000_000_000 as ClosedRange<Int64>) ?? 0),
+            timestamp: try order.choice("timestamp", DeathTimestamp.self) ?? .milliseconds)
+        ledger.updatePhones { $0.declareDead(phone, death) }
     }
 
     private func force(_ order: Order) throws(Order.Complaint) {
@@ -131,7 +138,11 @@ final class ControlConversation: Conversation {
         let service = try order.service()
         var behaviour = try order.flag("usual") ?? false ? .usual(of: service) : ledger.behaviour(of: service)
         try order.change(&behaviour)
-        ledger.setBehaviour(behaviour, of: service)
+        if try order.flag("next") ?? false {
+            ledger.setNextBehaviours([behaviour], of: service)
+        } else {
+            ledger.setBehaviour(behaviour, of: service)
+        }
     }
 
     private func receive(_ order: Order) throws(Order.Complaint) {

@@ -6,8 +6,15 @@ enum ControlHelp {
           C=https://localhost:8447/simulator; alias order='curl --http2 --cacert DIR/simulator-ca.pem'
           order $C/books                             every count; order $C/notifications[?token=T] what phones got
           order -X POST "$C/dead?token=T[&since=MS][&reason=ExpiredToken]"
+                 [&noticed_after=SECONDS]                    accepted in vain until then
+                 [&timestamp=ms|seconds|text|missing|null|fraction]
           …/alive?token=T[&environment=sandbox][&topic=NAME]          …/forget?token=T
           …/latency?service=S&ms=250                                  …/clock?seconds=3600
+          …/online?token=T&online=false              out of reach; $C/shown?token=T is what it shows
+          …/rate?platform=ios&count=N&seconds=N      pushes to one phone; project=true[&retry_after=…] all of FCM's
+          …/key?id=K[&team=T][&environment=sandbox][&topics=A,B]      another key id for the same key; &revoked=true
+          …/topic?name=NAME                          known to connections that are opened from now on
+          …/access-tokens?revoke=true|account=usual|key-revoked|deleted|expires_in=JSON|missing|lifetime=SECONDS
 
         A token of nothing but hex digits counts as Apple's unless &platform=android says otherwise. The services are
         apns-production, apns-sandbox, fcm, oauth and, where connections are concerned, proxy.
@@ -22,6 +29,8 @@ enum ControlHelp {
                  &action=answer&status=502&body=…[&content_type=…][&content_length=…]   exactly this
                  &action=cut&status=200&body=…&bytes=N&code=C    the headers, N bytes of the body, RST_STREAM
                  &action=silence, disconnect, reset[&code=C], goaway (below), frame (below)
+                 &action=fcm&kind=K[&details=usual|missing|reordered|extra|snake-case|odd][&retry_after=…]
+                 &action=oauth&kind=K                            K=x is answered with the list of kinds
                  &action=proceed&act=A[&after=true]              the ordinary answer, and an act before or after it
 
         Acts, on every open connection of a service (…/act?service=S&act=A), with a fault, or by plan:
@@ -43,9 +52,12 @@ enum ControlHelp {
           settings=at-once|never|MS                   when the first SETTINGS go out
           stream_window=N, connection_window=N, window_updates=usual|streams|never
           pings=false, settings_ack=false             PINGs and SETTINGS are not confirmed
+          token_changes=connection|address|never      where a second new provider token in 20 minutes is noticed
           drops_to_one=true, wedges=true, future_too_many=true       APNs only
           tls=usual|expired|wrong-name|unknown-root|tls-1.1|no-alpn|http-1.1|http-1.1-after-h2
-          when=opened|request:N|every:N|answer:N|refusal:BadDeviceToken:N&act=A      adds to the plan
+          when=opened|request:N|every:N|answer:N|ping:N|idle:MS|refusal:BadDeviceToken:N&act=A       adds to the plan
+          action=…                                    adds a fault that each connection has for itself, as in force
+          next=true                                   only the next connection
 
         New connections:
 

@@ -20,9 +20,16 @@ extension Order {
         case "goaway": action = .goAway(try goAway())
         case "frame": action = .frames([try frame()])
         case "proceed": action = .proceed
+        case "fcm":
+            guard let kind = try choice("kind", FCMRefusal.self) else { throw Complaint("kind is missing") }
+            let details = try choice("details", FCMDetails.self) ?? .usual
+            action = .answer(kind.answer(details: details, retryAfter: self["retry_after"]))
+        case "oauth":
+            guard let kind = try choice("kind", OAuthRefusal.self) else { throw Complaint("kind is missing") }
+            action = .answer(kind.answer(retryAfter: self["retry_after"]))
         default:
             throw Complaint(
-                "action is none of refuse, answer, cut, silence, disconnect, reset, goaway, frame, proceed")
+                "action is none of refuse, answer, cut, silence, disconnect, reset, goaway, frame, proceed, fcm, oauth")
         }
         var fault = Fault(
             action, delivers: try flag("delivers") ?? false, times: try times(),
@@ -93,7 +100,8 @@ extension Order {
         }
     }
 
-    /// The moment of a plan: `opened`, `request:N`, `every:N`, `answer:N` or `refusal:REASON:N`; nil when it is missing.
+    /// The moment of a plan: `opened`, `request:N`, `every:N`, `answer:N`, `ping:N`, `idle:MS` or `refusal:REASON:N`; nil
+    /// when it is missing.
     func moment() throws(Complaint) -> PlannedAct.Moment? {
         guard let text = self["when"] else { return nil }
         let parts = text.split(separator: ":")
@@ -103,8 +111,11 @@ extension Order {
         case ("request", 2, let count?): return .request(count)
         case ("every", 2, let count?): return .everyRequest(count)
         case ("answer", 2, let count?): return .answer(count)
+        case ("ping", 2, let count?): return .ping(count)
+        case ("idle", 2, let count?): return .idle(.milliseconds(count))
         case ("refusal", 3, let count?): return .refusal(String(parts[1]), count)
-        default: throw Complaint("when is none of opened, request:N, every:N, answer:N, refusal:REASON:N")
+        default:
+            throw Complaint("when is none of opened, request:N, every:N, answer:N, ping:N, idle:MS, refusal:REASON:N")
         }
     }
 
@@ -120,6 +131,7 @@ extension Order {
         set(\.dropsToOneAfterRefusal, try flag("drops_to_one"))
         set(\.wedgesAfterExpiredToken, try flag("wedges"))
         set(\.callsFutureTokensTooMany, try flag("future_too_many"))
+        set(\.tokenChanges, try choice("token_changes"))
         set(\.overLimit, try choice("over_limit"))
         set(\.windowUpdates, try choice("window_updates"))
         set(\.answersPings, try flag("pings"))
@@ -131,6 +143,7 @@ extension Order {
         case "never": behaviour.firstSettings = .never
         default: set(\.firstSettings, try milliseconds("settings").map { .after($0) })
         }
+        if self["action"] != nil { behaviour.faults.append(try fault()) }
         if let moment = try moment() { behaviour.plan.append(PlannedAct(at: moment, [try act()])) }
     }
 

@@ -6,6 +6,7 @@ final class FCMConversation: Conversation {
 
     private let ledger: Ledger
     private let connection: Int
+    private var faults: FaultQueue
     /// Faults of the request at hand that only add to its answer.
     private var proceeding: [Fault] = []
 
@@ -16,6 +17,7 @@ final class FCMConversation: Conversation {
         connection = number
         behaviour = asked
         settings = asked.settings(maxHeaderListSize: 65_536)
+        faults = FaultQueue(asked.faults)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.fcm) }
@@ -27,8 +29,8 @@ final class FCMConversation: Conversation {
         let (serviceFault, latency) = ledger.began(.fcm)
         proceeding = []
         let verdict: Verdict
-        if let serviceFault, !sets(aside: serviceFault) {
-            verdict = .fault(serviceFault, nil)
+        if let fault = faults.next() ?? serviceFault, !sets(aside: fault) {
+            verdict = .fault(fault, nil)
         } else {
             verdict = judge(request)
         }
@@ -47,7 +49,11 @@ final class FCMConversation: Conversation {
 
     private enum Verdict {
         case accepted(FCMMessageRules.Passed)
+        /// Accepted, though the phone is gone and FCM does not know it yet.
+        case acceptedInVain
         case refused(GoogleError)
+        /// A quota is used up.
+        case quota(FCMRefusal)
         /// A page for people: nothing of FCM's answers at this address.
         case notFound
         /// With the message, when it was right and only then met the fault.
@@ -64,6 +70,7 @@ final class FCMConversation: Conversation {
         guard parts[3] == configuration.projectID || parts[3] == configuration.projectNumber else {
             return .refused(.permissionDenied(project: parts[3]))
         }
+        if ledger.exceedsProjectRate() { return .quota(.projectQuota) }
         let mediaType = request.header("content-type")?.prefix { $0 != ";" }.lowercased()
         guard mediaType == "application/json" else {
             let text = "Invalid JSON payload received. Unexpected content type."
@@ -84,10 +91,12 @@ final class FCMConversation: Conversation {
     }
 
     private func meet(_ push: FCMMessageRules.Passed) -> Verdict {
-        let (fault, standing) = ledger.attempt(PhoneAddress(push.token, .android))
+        let (fault, standing) = ledger.attempt(
+            PhoneAddress(push.token, .android), topic: ledger.configuration.projectID)
         if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
-        case .live, .deadUnnoticed: return .accepted(push)
+        case .live: return ledger.exceedsRate(.fcm, key: push.token) ? .quota(.deviceQuota) : .accepted(push)
+        case .deadUnnoticed: return .acceptedInVain
         case .dead: return .refused(.unregistered)
         case .unknown:
             return .refused(
@@ -106,8 +115,14 @@ final class FCMConversation: Conversation {
         case .accepted(let push):
             let name = deliver(push, request, stream: stream)
             note(request, stream, status: 200, reason: nil)
-            let body: JSON = ["name": .string(name)]
-            return Reaction(action: .answer(answer(status: 200, body: body.text, retryAfter: nil)))
+            return success(name)
+        case .acceptedInVain:
+            note(request, stream, status: 200, reason: nil)
+            return success(freshName())
+        case .quota(let refusal):
+            note(request, stream, status: refusal.status, reason: "QUOTA_EXCEEDED")
+            return Reaction(
+                action: .answer(refusal.answer(retryAfter: ledger.quotaRetryAfter)), reason: "QUOTA_EXCEEDED")
         case .refused(let error):
             note(request, stream, status: error.code, reason: error.reason)
             return Reaction(
@@ -115,11 +130,7 @@ final class FCMConversation: Conversation {
                 reason: error.reason)
         case .notFound:
             note(request, stream, status: 404, reason: nil)
-            return Reaction(
-                action: .answer(
-                    SimulatedAnswer(
-                        status: 404, headers: [HeaderField("content-type", "text/html; charset=UTF-8")],
-                        body: Self.notFoundPage)))
+            return Reaction(action: .answer(GooglePage.answer(status: 404)))
         case .fault(let fault, let push):
             if fault.delivers, let push { _ = deliver(push, request, stream: stream) }
             let outcome = fault.outcome { status, reason, retryAfter in
@@ -133,11 +144,15 @@ final class FCMConversation: Conversation {
         }
     }
 
-    private static let notFoundPage = """
-        <!DOCTYPE html>
-        <html lang=en><title>Error 404 (Not Found)!!1</title>
-        <p><b>404.</b> <ins>That’s an error.</ins> <p>The requested URL was not found on this server.
-        """
+    private func success(_ name: String) -> Reaction {
+        let body: JSON = ["name": .string(name)]
+        return Reaction(action: .answer(answer(status: 200, body: body.text, retryAfter: nil)))
+    }
+
+    private func freshName() -> String {
+        "projects/\(ledger.configuration.projectID)/messages/0:\(ledger.now)000%"
+            + String(UInt64.random(in: 0 ... .max), radix: 16)
+    }
 
     private func answer(status: Int, body: String, retryAfter: String?) -> SimulatedAnswer {
         var headers = [
@@ -149,10 +164,9 @@ final class FCMConversation: Conversation {
 
     /// Puts the message on the phone, unless it was to be judged only; gives the name it gets.
     private func deliver(_ push: FCMMessageRules.Passed, _ request: HTTPRequest, stream: Int32) -> String {
-        let prefix = "projects/\(ledger.configuration.projectID)/messages/"
-        guard !push.validateOnly else { return prefix + "fake_message_id" }
+        guard !push.validateOnly else { return "projects/\(ledger.configuration.projectID)/messages/fake_message_id" }
         let now = ledger.now
-        let name = prefix + "0:\(now)000%" + String(UInt64.random(in: 0 ... .max), radix: 16)
+        let name = freshName()
         ledger.deliver(
             DeliveredNotification(
                 number: 0, service: .fcm, platform: .android, token: push.token, connection: connection,

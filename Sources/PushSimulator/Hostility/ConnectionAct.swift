@@ -108,6 +108,10 @@ package struct PlannedAct: Sendable, Equatable {
         case request(Int)
         /// Likewise with each n-th.
         case everyRequest(Int)
+        /// When the n-th PING of the client comes (counted from 1), as Google counts them: `too_many_pings`.
+        case ping(Int)
+        /// When no request was under way for so long, as Google does: `session_timed_out`.
+        case idle(Duration)
         /// After the n-th answer (counted from 1).
         case answer(Int)
         /// After the n-th refusal with this reason, as after too many BadDeviceTokens.

@@ -17,6 +17,10 @@ final class Ledger: Sendable {
         var apple: AppleAccount
         var tokenChanges = ProviderTokenChanges()
         var rates: [SimulatedService: PushRates] = [:]
+        var projectRates = PushRates()
+        var quotaRetryAfter: String?
+        var accessTokenLife: AccessTokenLife?
+        var serviceAccountState = ServiceAccountState.usual
         var screens: [PhoneAddress: DeviceScreen] = [:]
         var nextBehaviours: [SimulatedService: [ConnectionBehaviour]] = [:]
         var accessTokens: [String: Int64] = [:]
@@ -271,10 +275,30 @@ final class Ledger: Sendable {
         return state.withLock { $0.rates[service]?.exceeds(key, now: now) ?? false }
     }
 
+    /// Sets the rates of all messages to FCM, and what its quota refusals say in `retry-after`.
+    func setProjectRates(_ rates: [PushRate], retryAfter: String?) {
+        state.withLock { state in
+            state.projectRates = PushRates(limits: rates)
+            state.quotaRetryAfter = retryAfter
+        }
+    }
+
+    /// What FCM's quota refusals say in `retry-after`; nil is nothing.
+    var quotaRetryAfter: String? { state.withLock { $0.quotaRetryAfter } }
+
+    /// Whether a message is one too many for the project.
+    func exceedsProjectRate() -> Bool {
+        let now = now
+        return state.withLock { $0.projectRates.exceeds("", now: now) }
+    }
+
     // MARK: Apple's keys
 
     /// What Apple knows of keys and topics.
     var appleAccount: AppleAccount { state.withLock { $0.apple } }
+
+    /// The key that the simulator was made with.
+    var ownAppleKey: AppleKey? { state.withLock { $0.apple.first } }
 
     /// Changes what Apple knows of keys and topics.
     func updateAppleAccount(_ change: @Sendable (inout AppleAccount) -> Void) {
@@ -288,12 +312,39 @@ final class Ledger: Sendable {
 
     // MARK: Access tokens
 
-    /// Remembers a token that is good until then (milliseconds since 1970).
-    func issued(accessToken: String, until expiry: Int64) {
+    /// Access tokens that are remembered before those that have ended are dropped.
+    private static let mostAccessTokens = 10_000
+
+    /// Remembers a token that is good for so long.
+    func issued(accessToken: String, lifetime: Duration) {
+        let now = now
         state.withLock { state in
-            state.accessTokens[accessToken] = expiry
+            if state.accessTokens.count >= Self.mostAccessTokens {
+                state.accessTokens = state.accessTokens.filter { $0.value > now }
+            }
+            state.accessTokens[accessToken] = now + lifetime.components.seconds * 1000
             state.books.accessTokens += 1
         }
+    }
+
+    /// What the token endpoint says about the life of its tokens.
+    var accessTokenLife: AccessTokenLife {
+        state.withLock { state in
+            let usual = configuration.accessTokenLifetime
+            return state.accessTokenLife
+                ?? AccessTokenLife(expiresIn: JSON(usual.components.seconds), lifetime: usual)
+        }
+    }
+
+    /// What Google thinks of the service account.
+    var serviceAccountState: ServiceAccountState { state.withLock { $0.serviceAccountState } }
+
+    /// Changes what the token endpoint says about the life of its tokens; nil is the usual.
+    func setAccessTokenLife(_ life: AccessTokenLife?) { state.withLock { $0.accessTokenLife = life } }
+
+    /// Changes what Google thinks of the service account.
+    func setServiceAccountState(_ account: ServiceAccountState) {
+        state.withLock { $0.serviceAccountState = account }
     }
 
     /// When the token ends; nil for one that was never given out, or was revoked.

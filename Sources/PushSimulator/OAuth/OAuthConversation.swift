@@ -9,6 +9,7 @@ final class OAuthConversation: Conversation {
     private let ledger: Ledger
     private let rules: AssertionRules
     private let connection: Int
+    private var faults: FaultQueue
 
     /// Notes the connection in the ledger, which also says how it is to behave.
     init(ledger: Ledger, rules: AssertionRules) {
@@ -18,6 +19,7 @@ final class OAuthConversation: Conversation {
         connection = number
         behaviour = asked
         settings = asked.settings(maxHeaderListSize: 65_536)
+        faults = FaultQueue(asked.faults)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.oauth) }
@@ -26,7 +28,8 @@ final class OAuthConversation: Conversation {
     func ended() { ledger.closed(.oauth) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
-        let (fault, latency) = ledger.began(.oauth)
+        let (serviceFault, latency) = ledger.began(.oauth)
+        let fault = faults.next() ?? serviceFault
         var reaction: Reaction
         let status: Int?
         let reason: String?
@@ -35,7 +38,7 @@ final class OAuthConversation: Conversation {
         }
         if let outcome {
             (reaction, status, reason) = outcome
-        } else if let refused = rules.check(request, now: ledger.now) {
+        } else if let refused = rules.check(request, now: ledger.now) ?? accountRefusal {
             (status, reason) = (refused.status, refused.error)
             reaction = Reaction(action: .answer(refusal(refused, retryAfter: nil)))
         } else {
@@ -52,13 +55,25 @@ final class OAuthConversation: Conversation {
         return reaction
     }
 
+    /// What becomes of an assertion that is right in itself.
+    private var accountRefusal: AssertionRules.Refusal? {
+        switch ledger.serviceAccountState {
+        case .usual: nil
+        case .keyRevoked: AssertionRules.Refusal(error: "invalid_grant", description: "Invalid JWT Signature.")
+        case .deleted: AssertionRules.Refusal(error: "invalid_grant", description: "Invalid grant: account not found")
+        }
+    }
+
     /// A token that nobody had before; earlier ones stay good until their own end.
     private func issue() -> SimulatedAnswer {
         // Google's are some 220 characters long.
         let token = "ya29.c." + Base64URL.encode(SecureRandom.bytes(160))
-        let life = ledger.configuration.accessTokenLifetime.components.seconds
-        ledger.issued(accessToken: token, until: ledger.now + life * 1000)
-        let body: JSON = ["access_token": .string(token), "expires_in": JSON(life), "token_type": "Bearer"]
+        let life = ledger.accessTokenLife
+        ledger.issued(accessToken: token, lifetime: life.lifetime)
+        var members: [JSON.Member] = [.init("access_token", .string(token))]
+        if let expiresIn = life.expiresIn { members.append(.init("expires_in", expiresIn)) }
+        members.append(.init("token_type", "Bearer"))
+        let body = JSON.object(members)
         return answer(status: 200, body: body, retryAfter: nil)
     }
 

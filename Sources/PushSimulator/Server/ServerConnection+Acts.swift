@@ -64,6 +64,18 @@ extension ServerConnection {
         perform(planned: .refusal(reason, refusalCounts[reason] ?? 0), request: stream)
     }
 
+    /// Starts to count the time without a request, where the plan wants it and none is under way.
+    func watchIdleness() {
+        for case .idle(let wait) in behaviour.plan.map(\.moment) {
+            let timer = LoopTimer(on: loop) { [weak self] in
+                guard let self, streams.isEmpty else { return }
+                perform(planned: .idle(wait))
+            }
+            timer.arm(after: wait)
+            idleTimer = timer
+        }
+    }
+
     // MARK: Writing past the session
 
     /// Runs a piece of work after all that was put off before it; at once where nothing was.

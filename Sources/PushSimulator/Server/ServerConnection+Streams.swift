@@ -84,7 +84,11 @@ extension ServerConnection {
         switch type {
         case 3: conversation.saw(frame: "RST_STREAM")
         case 4: conversation.saw(frame: isAnswer ? "SETTINGS ACK" : "SETTINGS")
-        case 6: conversation.saw(frame: isAnswer ? "PING ACK" : "PING")
+        case 6:
+            conversation.saw(frame: isAnswer ? "PING ACK" : "PING")
+            guard !isAnswer else { break }
+            pingCount += 1
+            perform(planned: .ping(pingCount))
         case 7: conversation.saw(frame: "GOAWAY")
         // Windows are opened with every few answers, and nobody learns anything from their number.
         case 8: break
@@ -95,6 +99,7 @@ extension ServerConnection {
     /// A stream is closed, for whatever reason.
     func closed(_ stream: Int32) {
         streams.removeValue(forKey: stream)?.timer?.disarm()
+        if idleTimer != nil, streams.isEmpty, !isOver { watchIdleness() }
     }
 
     /// The session refuses a request's HEADERS: of interest only where they would open a stream beyond the limit.

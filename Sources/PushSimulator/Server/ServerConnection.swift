@@ -62,7 +62,10 @@ import EventLoops
     var newestStream: Int32 = 0
     /// The last stream that a hand-written GOAWAY left alive.
     var lastLivingStream = Int32.max
-    /// Whole requests, answers, and refusals by their reason, as plans count them.
+    /// Counts the time without a request, where the plan wants it.
+    var idleTimer: LoopTimer?
+    /// PINGs, whole requests, answers, and refusals by their reason, as plans count them.
+    var pingCount = 0
     var requestCount = 0
     var answerCount = 0
     var refusalCounts: [String: Int] = [:]
@@ -103,6 +106,7 @@ import EventLoops
         watcher.watchReads(true)
         ownsDescriptor = true
         perform(planned: .opened)
+        watchIdleness()
     }
 
     deinit {
@@ -131,6 +135,7 @@ import EventLoops
         isOver = true
         watcher?.cancel()
         patience?.disarm()
+        idleTimer?.disarm()
         for (_, stream) in streams { stream.timer?.disarm() }
         streams.removeAll()
         deferred.removeAll()
