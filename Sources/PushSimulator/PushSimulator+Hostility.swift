@@ -27,8 +27,11 @@ extension PushSimulator {
     }
 
     /// Refuses or drops new connections in the kernel, or takes them again. Connections that are open stay so.
-    package func setListening(_ state: Listening, of service: SimulatedService) async {
-        await server.setListening(state, of: service)
+    /// Over one address only, this is the black hole or the dead address that a client must get around.
+    package func setListening(
+        _ state: Listening, of service: SimulatedService, over family: AddressFamily = .both
+    ) async {
+        await server.setListening(state, of: service, over: family)
     }
 
     // MARK: The proxy

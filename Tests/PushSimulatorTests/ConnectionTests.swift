@@ -7,10 +7,10 @@ import Testing
 #endif
 
 /// HEADERS of a GET that end their stream, past any session: literals without indexing (RFC 7541 section 6.2.2).
-func rawHeaders(stream: UInt8) -> [UInt8] {
+func rawHeaders(stream: UInt8, literal: UInt8 = 0x00) -> [UInt8] {
     let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/")]
     let block = fields.flatMap { (name, value) -> [UInt8] in
-        [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
+        [literal, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
     }
     return [0, 0, UInt8(block.count), 1, 0x05, 0, 0, 0, stream] + block
 }

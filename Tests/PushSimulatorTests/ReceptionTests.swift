@@ -38,6 +38,18 @@ struct ReceptionTests {
         await fixture.simulator.stop()
     }
 
+    @Test func `one address is dead, and the other is not`() async throws {
+        let fixture = try await Fixture.start()
+        let port = fixture.simulator.port(of: .fcm)
+        await fixture.simulator.setListening(.refuses, of: .fcm, over: .v6)
+        #expect(try fixture.client(.fcm).negotiated == "h2")
+        await fixture.simulator.setListening(.refuses, of: .fcm, over: .v4)
+        #expect(try TestSocket(port: port).connectError == ECONNREFUSED)
+        await fixture.simulator.setListening(.usual, of: .fcm)
+        #expect(try fixture.client(.fcm).negotiated == "h2")
+        await fixture.simulator.stop()
+    }
+
     @Test func `a connection is reset as soon as it is there, so often`() async throws {
         let fixture = try await Fixture.start()
         await fixture.simulator.receive(.fcm, with: .reset, times: 2)

@@ -28,6 +28,7 @@ final class APNsConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: service) }
     func saw(frame: String) { ledger.saw(frame: frame, on: service) }
     func leftUnanswered() { ledger.leftUnanswered(service) }
     func ended() { ledger.closed(service) }
@@ -107,7 +108,7 @@ final class APNsConversation: Conversation {
         let id = request.header("apns-id").flatMap { APNsRequestRules.isCanonicalUUID($0) ? $0 : nil } ?? freshID()
         switch verdict {
         case .accepted(let push):
-            deliver(push, request, stream: stream, id: id)
+            deliver(push, request, stream: stream, id: id, isSaid: true)
             return react(status: 200, reason: nil, body: nil, id: id, request, stream)
         case .refused(let reason):
             let body: JSON = ["reason": .string(reason.rawValue)]
@@ -117,7 +118,9 @@ final class APNsConversation: Conversation {
             let body = death.json
             return react(status: 410, reason: death.reason.rawValue, body: body, id: id, request, stream)
         case .fault(let fault, let push):
-            if fault.delivers, let push { deliver(push, request, stream: stream, id: id) }
+            if fault.delivers, let push {
+                deliver(push, request, stream: stream, id: id, isSaid: fault.saysSuccess)
+            }
             return react(fault, id: id, request, stream)
         }
     }
@@ -164,21 +167,24 @@ final class APNsConversation: Conversation {
         return behaviour.concurrentStreams
     }
 
-    private func deliver(_ push: APNsRequestRules.Passed, _ request: HTTPRequest, stream: Int32, id: String) {
+    private func deliver(
+        _ push: APNsRequestRules.Passed, _ request: HTTPRequest, stream: Int32, id: String, isSaid: Bool
+    ) {
         ledger.deliver(
             DeliveredNotification(
                 number: 0, service: service, platform: .ios, token: push.token, connection: connection,
                 stream: stream, headers: request.headers.filter { $0.name != "authorization" },
                 payload: String(decoding: request.body, as: UTF8.self), id: id,
                 replacementKey: push.collapseID, replacesEarlier: false, isDouble: false, instant: ledger.now),
-            identity: push.id)
+            identity: push.id, isSaid: isSaid)
     }
 
     private func note(_ request: HTTPRequest, _ stream: Int32, status: Int?, reason: String?) {
         ledger.ended(
             RequestRecord(
                 number: 0, service: service, connection: connection, stream: stream, method: request.method,
-                target: request.target, headers: request.headers, status: status, reason: reason))
+                target: request.target, headers: request.headers, neverIndexed: request.neverIndexed, status: status,
+                reason: reason))
     }
 
     /// A server-made id, in the upper case in which Apple's were seen.

@@ -7,7 +7,7 @@ extension SimulatorBooks {
         return [
             "delivered": JSON(delivered), "doubles": JSON(doubles), "provider_tokens": JSON(providerTokens),
             "access_tokens": JSON(accessTokens), "oauth_calls": JSON(oauthCalls), "services": .object(services),
-            "proxy": proxy.json,
+            "proxy": proxy.json, "tally": ["ios": tally(of: .ios).json, "android": tally(of: .android).json],
         ]
     }
 }
@@ -21,8 +21,18 @@ extension SimulatorBooks.ServiceCounts {
             "connections_opened": JSON(connectionsOpened), "connections_open": JSON(connectionsOpen),
             "requests": JSON(requests), "answers": .object(answers), "refusals": .object(refusals),
             "over_limit_streams": JSON(overLimitStreams), "connections_held_back": JSON(connectionsHeldBack),
+            "most_streams": JSON(mostStreams), "delivered_unsaid": JSON(deliveredUnsaid),
             "unanswered": JSON(unanswered), "frames": .object(frames), "delivered": JSON(delivered),
             "doubles": JSON(doubles),
+        ]
+    }
+}
+
+extension DeliveryTally {
+    fileprivate var json: JSON {
+        [
+            "accepted": JSON(accepted), "delivered": JSON(delivered), "unsaid": JSON(unsaid),
+            "doubles": JSON(doubles), "gone": JSON(gone),
         ]
     }
 }

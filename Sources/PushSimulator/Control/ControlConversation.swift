@@ -19,6 +19,7 @@ final class ControlConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.control) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: .control) }
     func saw(frame: String) { ledger.saw(frame: frame, on: .control) }
     func leftUnanswered() { ledger.leftUnanswered(.control) }
     func ended() { ledger.closed(.control) }
@@ -96,7 +97,8 @@ final class ControlConversation: Conversation {
         case "/simulator/listening":
             let service = try order.service()
             guard let state = try order.choice("how", Listening.self) else { throw Order.Complaint("how is missing") }
-            server.assumeIsolated { $0.setListening(state, of: service) }
+            let family = try order.choice("family", AddressFamily.self) ?? .both
+            server.assumeIsolated { $0.setListening(state, of: service, over: family) }
         case "/simulator/proxy": try setProxy(order)
         default:
             guard try AccountOrders(ledger: ledger).obey(path, order) else { return nil }

@@ -61,7 +61,7 @@ enum ControlHelp {
 
         New connections:
 
-          …/listening?service=S&how=usual|refuse|drop            in the kernel
+          …/listening?service=S&how=usual|refuse|drop[&family=v4|v6]            in the kernel
           …/reception?service=S&how=reset|close|stall|delay[&ms=N]|noise[&text=…][&times=N]    how=usual ends it
           …/reception?service=S&how=reset&beyond=N&seconds=N     only what comes faster than that
 

@@ -5,6 +5,7 @@ extension Order {
     /// The fault of `force`.
     func fault() throws(Complaint) -> Fault {
         let action: Fault.Action
+        var filedUnder: String?
         switch self["action"] ?? "refuse" {
         case "refuse":
             action = .refuse(
@@ -24,9 +25,11 @@ extension Order {
             guard let kind = try choice("kind", FCMRefusal.self) else { throw Complaint("kind is missing") }
             let details = try choice("details", FCMDetails.self) ?? .usual
             action = .answer(kind.answer(details: details, retryAfter: self["retry_after"]))
+            filedUnder = kind.error?.reason
         case "oauth":
             guard let kind = try choice("kind", OAuthRefusal.self) else { throw Complaint("kind is missing") }
             action = .answer(kind.answer(retryAfter: self["retry_after"]))
+            filedUnder = kind.rawValue
         default:
             throw Complaint(
                 "action is none of refuse, answer, cut, silence, disconnect, reset, goaway, frame, proceed, fcm, oauth")
@@ -34,6 +37,7 @@ extension Order {
         var fault = Fault(
             action, delivers: try flag("delivers") ?? false, times: try times(),
             delay: try milliseconds("delay_ms") ?? .zero, skips: try number("skips", 0...1_000_000) ?? 0)
+        fault.filedUnder = filedUnder
         if self["act"] != nil {
             let act = try self.act()
             if try flag("after") ?? false { fault.after = [act] } else { fault.before = [act] }

@@ -21,6 +21,7 @@ final class FCMConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.fcm) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: .fcm) }
     func saw(frame: String) { ledger.saw(frame: frame, on: .fcm) }
     func leftUnanswered() { ledger.leftUnanswered(.fcm) }
     func ended() { ledger.closed(.fcm) }
@@ -113,7 +114,7 @@ final class FCMConversation: Conversation {
     private func perform(_ verdict: Verdict, for request: HTTPRequest, stream: Int32) -> Reaction {
         switch verdict {
         case .accepted(let push):
-            let name = deliver(push, request, stream: stream)
+            let name = deliver(push, request, stream: stream, isSaid: true)
             note(request, stream, status: 200, reason: nil)
             return success(name)
         case .acceptedInVain:
@@ -132,7 +133,9 @@ final class FCMConversation: Conversation {
             note(request, stream, status: 404, reason: nil)
             return Reaction(action: .answer(GooglePage.answer(status: 404)))
         case .fault(let fault, let push):
-            if fault.delivers, let push { _ = deliver(push, request, stream: stream) }
+            if fault.delivers, let push {
+                _ = deliver(push, request, stream: stream, isSaid: fault.saysSuccess)
+            }
             let outcome = fault.outcome { status, reason, retryAfter in
                 let error = GoogleError(
                     code: status, message: "Simulated.", status: GoogleError.status(of: status), errorCode: reason)
@@ -163,7 +166,9 @@ final class FCMConversation: Conversation {
     }
 
     /// Puts the message on the phone, unless it was to be judged only; gives the name it gets.
-    private func deliver(_ push: FCMMessageRules.Passed, _ request: HTTPRequest, stream: Int32) -> String {
+    private func deliver(
+        _ push: FCMMessageRules.Passed, _ request: HTTPRequest, stream: Int32, isSaid: Bool
+    ) -> String {
         guard !push.validateOnly else { return "projects/\(ledger.configuration.projectID)/messages/fake_message_id" }
         let now = ledger.now
         let name = freshName()
@@ -174,7 +179,7 @@ final class FCMConversation: Conversation {
                 payload: push.message.text, id: name, replacementKey: push.tag, replacesEarlier: false,
                 isDouble: false, instant: now),
             // A data-only message has no tag; its preview is sealed with a nonce that no other push has.
-            identity: push.tag ?? push.message["data"]?["p"]?.string)
+            identity: push.tag ?? push.message["data"]?["p"]?.string, isSaid: isSaid)
         return name
     }
 
@@ -182,6 +187,7 @@ final class FCMConversation: Conversation {
         ledger.ended(
             RequestRecord(
                 number: 0, service: .fcm, connection: connection, stream: stream, method: request.method,
-                target: request.target, headers: request.headers, status: status, reason: reason))
+                target: request.target, headers: request.headers, neverIndexed: request.neverIndexed, status: status,
+                reason: reason))
     }
 }

@@ -192,8 +192,10 @@ extension Fault {
         _ refusal: FCMRefusal, details: FCMDetails = .usual, retryAfter: String? = nil, delivers: Bool = false,
         times: Int? = nil, skips: Int = 0
     ) -> Fault {
-        Fault(
+        var fault = Fault(
             .answer(refusal.answer(details: details, retryAfter: retryAfter)), delivers: delivers, times: times,
             skips: skips)
+        fault.filedUnder = refusal.error?.reason
+        return fault
     }
 }

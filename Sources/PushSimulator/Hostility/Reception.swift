@@ -24,6 +24,15 @@ package enum Listening: String, Sendable, CaseIterable {
     case drops = "drop"
 }
 
+/// Which of this machine's two addresses is meant.
+package enum AddressFamily: String, Sendable, CaseIterable {
+    case both
+    /// 127.0.0.1.
+    case v4
+    /// ::1, which comes first where a client asks for `localhost`.
+    case v6
+}
+
 /// What a service says of itself in the TLS handshake.
 package enum TLSProfile: String, Sendable, CaseIterable {
     /// A certificate that is good for the real names and this machine, TLS 1.2 or newer, and `h2`.

@@ -34,6 +34,8 @@ package struct Fault: Sendable, Equatable {
     package var delay: Duration
     /// How many requests pass by before the first one meets the fault.
     package var skips: Int
+    /// What the books and plans know an ``Action/answer(_:)`` by; nil is nothing.
+    package var filedUnder: String?
     /// Done on the connection at once, before the action and its delay.
     package var before: [ConnectionAct]
     /// Done on the connection right after the action.
@@ -74,7 +76,7 @@ extension Fault {
             (status, reason) = (code, word)
             made = .answer(refuse(code, word, retryAfter))
         case .answer(let answer):
-            status = answer.status
+            (status, reason) = (answer.status, filedUnder)
             made = .answer(answer)
         case .silence: made = .silence
         case .reset(let code): made = .reset(code)
@@ -88,6 +90,16 @@ extension Fault {
         var reaction = Reaction(action: made, reason: reason)
         dress(&reaction)
         return (reaction, status, reason)
+    }
+
+    /// Whether the client is told that the push was accepted.
+    var saysSuccess: Bool {
+        switch action {
+        case .refuse(let status, _, _): (200..<300).contains(status)
+        case .answer(let answer): (200..<300).contains(answer.status)
+        case .proceed: true
+        case .silence, .reset, .goAway, .disconnect, .frames, .cut: false
+        }
     }
 
     /// Adds the fault's delay and acts to what is done about the request.

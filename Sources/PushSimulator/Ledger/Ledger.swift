@@ -143,6 +143,14 @@ final class Ledger: Sendable {
         state.withLock { $0.books.services[service, default: .init()].connectionsHeldBack += 1 }
     }
 
+    /// Notes how many streams of one connection were open at once, where that is more than before.
+    func sawStreams(_ count: Int, on service: SimulatedService) {
+        state.withLock { state in
+            let most = state.books[service].mostStreams
+            state.books.services[service, default: .init()].mostStreams = max(most, count)
+        }
+    }
+
     /// Notes a frame that is no part of a request.
     func saw(frame: String, on service: SimulatedService) {
         state.withLock { $0.books.services[service, default: .init()].frames[frame, default: 0] += 1 }
@@ -226,7 +234,8 @@ final class Ledger: Sendable {
     }
 
     /// Puts a notification on a phone. `identity` is what makes two pushes the same one; nil where nothing does.
-    func deliver(_ notification: DeliveredNotification, identity: String?) {
+    /// `isSaid` is whether the client is told that it was accepted.
+    func deliver(_ notification: DeliveredNotification, identity: String?, isSaid: Bool) {
         let address = PhoneAddress(notification.token, notification.platform)
         let (noted, observer, woken) = state.withLock { state in
             var noted = notification
@@ -238,6 +247,7 @@ final class Ledger: Sendable {
                 noted.replacesEarlier = !state.seenReplacements.insert(prefix + key)
             }
             state.books.services[notification.service, default: .init()].delivered += 1
+            if !isSaid { state.books.services[notification.service, default: .init()].deliveredUnsaid += 1 }
             if noted.isDouble { state.books.services[notification.service, default: .init()].doubles += 1 }
             state.notifications.append(noted)
             state.delivered[address, default: 0] += 1

@@ -23,6 +23,7 @@ final class OAuthConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.oauth) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: .oauth) }
     func saw(frame: String) { ledger.saw(frame: frame, on: .oauth) }
     func leftUnanswered() { ledger.leftUnanswered(.oauth) }
     func ended() { ledger.closed(.oauth) }
@@ -51,7 +52,8 @@ final class OAuthConversation: Conversation {
         ledger.ended(
             RequestRecord(
                 number: 0, service: .oauth, connection: connection, stream: stream, method: request.method,
-                target: request.target, headers: request.headers, status: status, reason: reason))
+                target: request.target, headers: request.headers, neverIndexed: request.neverIndexed, status: status,
+                reason: reason))
         return reaction
     }
 

@@ -111,6 +111,8 @@ package struct AccessTokenLife: Sendable, Equatable {
 extension Fault {
     /// An answer of the token endpoint that gives no token.
     package static func oauth(_ refusal: OAuthRefusal, retryAfter: String? = nil, times: Int? = nil) -> Fault {
-        Fault(.answer(refusal.answer(retryAfter: retryAfter)), times: times)
+        var fault = Fault(.answer(refusal.answer(retryAfter: retryAfter)), times: times)
+        fault.filedUnder = refusal.rawValue
+        return fault
     }
 }

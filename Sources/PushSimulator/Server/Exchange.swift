@@ -21,6 +21,8 @@ struct HTTPRequest: Sendable {
     var authority = ""
     /// Every field but the pseudo-headers, in the order in which they came.
     var headers: [HeaderField] = []
+    /// Names of the fields that came as literals never to be indexed, pseudo-headers too.
+    var neverIndexed: [String] = []
     /// At most ``ServerConnection/largestBody`` bytes; a longer body is cut there.
     var body: [UInt8] = []
 
@@ -140,6 +142,8 @@ protocol Conversation: AnyObject {
     func react(to request: HTTPRequest, stream: Int32) -> Reaction
     /// A stream too many was opened.
     func wentOverLimit()
+    /// So many streams are open at once, which is more than ever on this connection.
+    func saw(openStreams: Int)
     /// A frame came that is no part of a request: PING, RST_STREAM, GOAWAY and the like.
     func saw(frame: String)
     /// A whole request came that the connection will never answer.

@@ -42,7 +42,7 @@ final class LoopbackSocket: Sendable {
         stopListening()
     }
 
-    /// One or two non-blocking descriptors; none after ``stopListening()``.
+    /// One or two non-blocking descriptors, that of IPv4 first; none after ``stopListening()``.
     var descriptors: [Int32] { open.withLock { $0 } }
 
     /// Gives the port back: connections are refused from now on. Nobody may watch the descriptors any more.

@@ -10,6 +10,10 @@ extension ServerConnection {
         newestStream = max(newestStream, stream)
         let isTooMany = UInt32(streams.count) >= concurrentStreams
         streams[stream] = OpenStream()
+        if streams.count > mostStreams {
+            mostStreams = streams.count
+            conversation.saw(openStreams: mostStreams)
+        }
         guard isTooMany else { return }
         switch behaviour.overLimit {
         case .usual, .serves: break
@@ -31,12 +35,13 @@ extension ServerConnection {
     }
 
     /// False when the stream carries more header bytes than the SETTINGS allow.
-    func took(name: String, value: String, on stream: Int32) -> Bool {
+    func took(name: String, value: String, isNeverIndexed: Bool, on stream: Int32) -> Bool {
         guard var open = streams.removeValue(forKey: stream) else { return true }
         defer { streams[stream] = open }
         // Each field counts 32 bytes more than its text (RFC 9113 section 6.5.2).
         open.headerBytes += name.utf8.count + value.utf8.count + 32
         guard open.headerBytes <= Int(conversation.settings.maxHeaderListSize) else { return false }
+        if isNeverIndexed { open.request.neverIndexed.append(name) }
         switch name {
         case ":method": open.request.method = value
         case ":path": open.request.target = value

@@ -58,6 +58,8 @@ import EventLoops
     var isLingering = false
     /// What is to be written in order with the session's own frames, outside of its callbacks.
     var deferred: [() -> Void] = []
+    /// The most streams that were open at once.
+    var mostStreams = 0
     /// The newest stream that the client began.
     var newestStream: Int32 = 0
     /// The last stream that a hand-written GOAWAY left alive.

@@ -25,6 +25,7 @@ actor SimulatorServer {
     /// One descriptor that is listened on.
     private struct Listener {
         var service: SimulatedService
+        var family: AddressFamily
         var descriptor: Int32
         var watcher: DescriptorWatcher
         var state = Listening.usual
@@ -58,7 +59,7 @@ actor SimulatorServer {
         on socket: LoopbackSocket, as service: SimulatedService,
         take: @escaping @Sendable (isolated SimulatorServer, Int32) -> Void
     ) {
-        for descriptor in socket.descriptors {
+        for (index, descriptor) in socket.descriptors.enumerated() {
             let watcher = DescriptorWatcher(
                 on: loop, descriptor: descriptor,
                 readable: { [weak self] in
@@ -69,7 +70,9 @@ actor SimulatorServer {
                     }
                 })
             watcher.watchReads(true)
-            listeners.append(Listener(service: service, descriptor: descriptor, watcher: watcher))
+            listeners.append(
+                Listener(
+                    service: service, family: index == 0 ? .v4 : .v6, descriptor: descriptor, watcher: watcher))
         }
     }
 
@@ -187,8 +190,9 @@ actor SimulatorServer {
     }
 
     /// Refuses or drops new connections in the kernel already, or takes them again.
-    func setListening(_ state: Listening, of service: SimulatedService) {
+    func setListening(_ state: Listening, of service: SimulatedService, over family: AddressFamily) {
         for index in listeners.indices where listeners[index].service == service && listeners[index].state != state {
+            guard family == .both || listeners[index].family == family else { continue }
             let descriptor = listeners[index].descriptor
             if let filler = listeners[index].filler { Glibc.close(filler) }
             listeners[index].filler = nil
