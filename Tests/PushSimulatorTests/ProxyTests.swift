@@ -87,6 +87,20 @@ struct ProxyTests {
         await fixture.simulator.stop()
     }
 
+    @Test func `where nobody listens the proxy answers 502, and it may be received badly itself`() async throws {
+        let fixture = try await Fixture.start()
+        await fixture.simulator.setListening(.refuses, of: .fcm)
+        #expect(try Self.connect(fixture).read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 502 "))
+        await fixture.simulator.setListening(.usual, of: .fcm)
+        #expect(try Self.connect(fixture).read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+        await fixture.simulator.receive(.proxy, with: .stall, times: 1)
+        #expect(try !Self.connect(fixture).isReadable(withinMilliseconds: 150))
+        #expect(try Self.connect(fixture).read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+        let proxy = fixture.simulator.books().proxy
+        #expect(proxy.tunnels.values.reduce(0, +) == 2 && proxy.answers == [200: 2, 502: 1])
+        await fixture.simulator.stop()
+    }
+
     @Test func `one host is refused, others are not`() async throws {
         let fixture = try await Fixture.start()
         fixture.simulator.answerConnects(.refuses(status: 503), host: "fcm.googleapis.com")

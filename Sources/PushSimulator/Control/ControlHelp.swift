@@ -29,6 +29,7 @@ enum ControlHelp {
                  &action=answer&status=502&body=…[&content_type=…][&content_length=…]   exactly this
                  &action=cut&status=200&body=…&bytes=N&code=C    the headers, N bytes of the body, RST_STREAM
                  &action=silence, disconnect, reset[&code=C], goaway (below), frame (below)
+                 &action=apns&status=N&reason=R&form=F           the body in any form; F=x is answered with the list
                  &action=fcm&kind=K[&details=usual|missing|reordered|extra|snake-case|odd][&retry_after=…]
                  &action=oauth&kind=K                            K=x is answered with the list of kinds
                  &action=proceed&act=A[&after=true]              the ordinary answer, and an act before or after it

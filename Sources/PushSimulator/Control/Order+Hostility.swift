@@ -26,13 +26,20 @@ extension Order {
             let details = try choice("details", FCMDetails.self) ?? .usual
             action = .answer(kind.answer(details: details, retryAfter: self["retry_after"]))
             filedUnder = kind.error?.reason
+        case "apns":
+            let form = try choice("form", APNsRefusalForm.self) ?? .usual
+            let reason = self["reason"] ?? ""
+            action = form.action(
+                status: try status(), reason: reason, timestamp: try number("since", 0...Int64.max) ?? 0)
+            filedUnder = reason
         case "oauth":
             guard let kind = try choice("kind", OAuthRefusal.self) else { throw Complaint("kind is missing") }
             action = .answer(kind.answer(retryAfter: self["retry_after"]))
             filedUnder = kind.rawValue
         default:
             throw Complaint(
-                "action is none of refuse, answer, cut, silence, disconnect, reset, goaway, frame, proceed, fcm, oauth")
+                "action is none of refuse, answer, cut, silence, disconnect, reset, goaway, frame, proceed, apns, fcm, "
+                    + "oauth")
         }
         var fault = Fault(
             action, delivers: try flag("delivers") ?? false, times: try times(),

@@ -14,6 +14,8 @@ import EventLoops
     private var upstream: Side?
     private var target = ""
     private var hasHead = false
+    /// What the client hears once the other end is there; nil before there is another end, and after.
+    private var answerWhenConnected: String?
     private var isEstablished = false
     private var isOver = false
     private var timer: LoopTimer?
@@ -123,6 +125,11 @@ import EventLoops
     /// Writes what waits for one end, and reads the other end only while that is little.
     private func push(_ side: Side) {
         guard !isOver else { return }
+        if side === upstream, let answer = answerWhenConnected {
+            answerWhenConnected = nil
+            connected(side, answer: answer)
+            return
+        }
         guard side.write() else {
             end()
             return
@@ -220,17 +227,29 @@ import EventLoops
         side.watcher = watcher(of: side)
         side.waiting = early
         upstream = side
+        answerWhenConnected = answer
+        client.watcher?.watchReads(false)
+        // A connection is writable once it is there, or has failed.
+        side.watcher?.watchWrites(true)
+    }
+
+    /// The connection to the other end is there, or it is not.
+    private func connected(_ side: Side, answer: String) {
+        guard LoopbackSocket.error(of: side.descriptor) == 0 else {
+            refuse(502, reason: "Bad Gateway")
+            return
+        }
         isEstablished = true
-        let name = self.target
+        let name = target
         ledger.updateProxyCounts { counts in
             counts.answers[200, default: 0] += 1
             counts.tunnelsOpen += 1
             ProxyCounts.count(name, in: &counts.tunnels)
         }
         client.waiting += Array(answer.utf8)
+        client.watcher?.watchReads(true)
         side.watcher?.watchReads(true)
-        // A connection that is still being made is writable once it is there.
-        side.watcher?.watchWrites(!early.isEmpty)
         push(client)
+        push(side)
     }
 }

@@ -110,6 +110,14 @@ final class LoopbackSocket: Sendable {
         return descriptor
     }
 
+    /// Why a connection that was on its way failed; 0 when it did not.
+    static func error(of descriptor: Int32) -> Int32 {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else { return errno }
+        return error
+    }
+
     // MARK: Not listening for a while
 
     /// Makes connections to this listener be refused; the port stays taken.

@@ -50,11 +50,11 @@ actor SimulatorServer {
         on socket: LoopbackSocket, as service: SimulatedService, converse: @escaping @Sendable () -> any Conversation
     ) {
         listen(on: socket, as: service) { (server: isolated SimulatorServer, descriptor) in
-            server.receive(descriptor, as: service, converse: converse)
+            server.speak(on: descriptor, as: service, converse)
         }
     }
 
-    /// Takes connections from this socket from now on, in whatever way `take` does.
+    /// Takes connections from this socket from now on, in whatever way `take` does with those that are received well.
     func listen(
         on socket: LoopbackSocket, as service: SimulatedService,
         take: @escaping @Sendable (isolated SimulatorServer, Int32) -> Void
@@ -65,7 +65,7 @@ actor SimulatorServer {
                 readable: { [weak self] in
                     self?.assumeIsolated { server in
                         while !server.isClosed, let accepted = LoopbackSocket.accept(from: descriptor) {
-                            take(server, accepted)
+                            server.receive(accepted, as: service, take)
                         }
                     }
                 })
@@ -90,12 +90,13 @@ actor SimulatorServer {
     }
 
     private func receive(
-        _ descriptor: Int32, as service: SimulatedService, converse: @escaping @Sendable () -> any Conversation
+        _ descriptor: Int32, as service: SimulatedService,
+        _ take: @escaping @Sendable (isolated SimulatorServer, Int32) -> Void
     ) {
         let reception = receptions[service]?.next(now: .now) ?? .usual
         if reception != .usual { ledger.receivedUnusually(service) }
         switch reception {
-        case .usual: speak(on: descriptor, as: service, converse)
+        case .usual: take(self, descriptor)
         case .reset:
             LoopbackSocket.resetWhenClosed(descriptor)
             Glibc.close(descriptor)
@@ -108,7 +109,7 @@ actor SimulatorServer {
                     Glibc.close(descriptor)
                     return
                 }
-                assumeIsolated { $0.speak(on: descriptor, as: service, converse) }
+                assumeIsolated { take($0, descriptor) }
             }
         }
     }
