@@ -51,7 +51,8 @@ package actor HTTPServer {
         self.daemon = daemon
     }
 
-    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset.
+    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset, unless somebody else has
+    /// a descriptor of the same socket (``ListeningSocket/anotherDescriptor()``).
     package func stopAccepting() { daemon?.stopAccepting() }
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with

@@ -35,7 +35,8 @@ struct DataDirectory {
         for suffix in ["", "-wal", "-shm", "-journal"] { unsafe _ = chmod(database + suffix, 0o600) }
     }
 
-    private func makeDirectories() throws(StoreOpenError) {
+    /// Makes the directory, and those above it, where it is missing.
+    func makeDirectories() throws(StoreOpenError) {
         var parent = path.hasPrefix("/") ? "" : "."
         var refusal = ENOENT
         for name in path.split(separator: "/") {

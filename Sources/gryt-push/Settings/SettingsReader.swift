@@ -8,6 +8,8 @@ import Limits
 struct SettingsReader {
     private(set) var faults: [SettingsFault] = []
     private(set) var warnings: [SettingsWarning] = []
+    /// What settings are told from earlier ones by.
+    private(set) var marks = SettingMarks()
 
     private let values: [String: String]
     private let readFile: (String) throws(FileFault) -> [UInt8]
@@ -20,6 +22,7 @@ struct SettingsReader {
         // An empty value counts as none, in the environment and in the file.
         values = file.values.filter { !$0.value.isEmpty }
             .merging(environment.filter { !$0.value.isEmpty }) { _, environment in environment }
+        for name in SettingName.allCases { if let value = values[name.rawValue] { marks.add(name, Array(value.utf8)) } }
         faults = file.faults
         for name in file.duplicates {
             warnings.append(
@@ -142,13 +145,14 @@ struct SettingsReader {
         guard let path = text(name) else { return nil }
         do {
             let bytes = try readFile(path)
+            marks.add(name, bytes)
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 fault(name, "the file is not a text")
                 return nil
             }
             return text
         } catch {
-            fault(name, "the file cannot be read: \(SystemFile.reason(error.errno))")
+            fault(name, "the file cannot be read: \(SystemFile.reason(error))")
             return nil
         }
     }
