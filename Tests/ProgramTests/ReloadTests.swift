@@ -101,6 +101,38 @@ struct ReloadTests {
         }
     }
 
+    @Test func `other roots are trusted from the reload on`() async throws {
+        try await Stage.run { stage in
+            let directory = ScratchDirectory()
+            shell(
+                """
+                cd '\(directory.path)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+                    -subj /CN=other -keyout ca.key -out ca.pem 2>/dev/null
+                """)
+            let good = stage.settings["UPSTREAM_CA_FILE"].map { String(decoding: fileBytes($0), as: UTF8.self) } ?? ""
+            var dotEnv = stage.settings
+            dotEnv["UPSTREAM_CA_FILE"] = directory.path + "/ca.pem"
+            let relay = try await start(dotEnv, in: directory)
+            let capabilities = [
+                try await relay.relay.register(SimulatedPhone(.ios)),
+                try await relay.relay.register(SimulatedPhone(.android)),
+            ]
+            for capability in capabilities {
+                #expect(try await relay.relay.push(capability).status == 502)
+            }
+            // The file changes, its path does not.
+            directory.write(good, to: "ca.pem")
+            #expect(await reload(relay).contains("changed=UPSTREAM_CA_FILE "))
+            for capability in capabilities {
+                // After a failure nobody connects for a while.
+                while try await relay.relay.push(capability).status != 202 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            await relay.relay.end()
+        }
+    }
+
     @Test func `limits change and what they remember stays`() async throws {
         try await Stage.run { stage in
             let directory = ScratchDirectory()

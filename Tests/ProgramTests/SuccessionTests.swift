@@ -10,6 +10,11 @@ struct SuccessionTests {
         return Int(text.filter(\.isNumber))
     }
 
+    /// The number of the process that the log names behind this.
+    private func process(in record: ChildProcess.Record, _ words: String) -> Substring? {
+        record.outputText.split(separator: "\n").first { $0.contains(words) }?.split(separator: "=").last
+    }
+
     @Test(arguments: [["2", "2", "2"], ["1", "3", "1"]])
     func `no request fails while relays take over from one another, whatever their number of loops`(
         workers: [String]
@@ -20,6 +25,9 @@ struct SuccessionTests {
             settings["TAKE_OVER_PORT"] = "true"
             settings["PORT"] = String(try freePort())
             settings["WORKERS"] = "2"
+            // A sender that the machine keeps waiting is not to find its connection closed.
+            settings["SHUTDOWN_TIMEOUT_MS"] = "60000"
+            var successor: Substring?
             var relay = try await RelayUnderTest(settings, in: directory)
             let capability = try await relay.register(SimulatedPhone(.ios))
             let senders = Senders(port: relay.port, capability: capability, fresh: 4, keeping: 4)
@@ -32,7 +40,10 @@ struct SuccessionTests {
                 #expect(record.status == 0)
                 #expect(record.outputText.contains("event=handed_over "))
                 #expect(record.outputText.contains("event=stopped cut_short=0"))
-                #expect(next.process.record.outputText.contains("event=took_over "))
+                let predecessor = process(in: next.process.record, "event=took_over process=")
+                #expect(predecessor != nil)
+                #expect(successor == nil || predecessor == successor)
+                successor = process(in: record, "event=handed_over process=")
                 relay = next
             }
             try await senders.accept(more: 200)

@@ -15,6 +15,8 @@ struct Estate: Sendable {
 
     /// The door's file in the data directory.
     static let doorName = "relay.sock"
+    /// How many may wait at the door.
+    static let doorBacklog: Int32 = 8
 
     /// What is said at the door, each in a message of its own. The number is that of the way it is said.
     enum Word: String {
@@ -75,7 +77,7 @@ struct Estate: Sendable {
             return unsafe chmod(name, 0o600) == 0 ? 0 : errno
         }
         guard fault == 0 else { return .failure(FileFault(errno: fault)) }
-        guard listen(number, 4) == 0 else { return .failure(FileFault(errno: errno)) }
+        guard listen(number, doorBacklog) == 0 else { return .failure(FileFault(errno: errno)) }
         return .success(door)
     }
 

@@ -41,6 +41,8 @@ final class SuccessionDoor {
     /// Lets successors knock.
     func open() {
         guard let door = estate?.door else { return }
+        // Whoever knocks sees the process that listened last (unix(7), SO_PEERCRED), and a door changes hands.
+        _ = listen(door.number, Estate.doorBacklog)
         let watcher = DescriptorWatcher(on: loop, descriptor: door.number) { [unowned self] in answer() }
         watcher.watchReads(true)
         self.watcher = watcher
