@@ -111,6 +111,31 @@ struct SuccessionTests {
         #expect(try await RelayUnderTest(["TAKE_OVER_PORT": "true"], in: directory).end().status == 0)
     }
 
+    @Test func `a relay that took over lets go of port and directory as it drains, like any other`() async throws {
+        let directory = ScratchDirectory()
+        try await Stage.run { stage in
+            let settings = stage.settings.merging(["PUSH_BUDGET_MS": "20000", "SHUTDOWN_TIMEOUT_MS": "20000"]) { $1 }
+            let first = try await RelayUnderTest(settings, in: directory)
+            let second = try await RelayUnderTest(settings.merging(["TAKE_OVER_PORT": "true"]) { $1 }, in: directory)
+            #expect(await first.process.end().status == 0)
+            let phone = SimulatedPhone(.ios)
+            let capability = try await second.register(phone)
+            stage.force(Fault(.silence, times: 1), on: phone)
+            async let underWay = second.push(capability)
+            try await stage.simulator.attempted(on: phone.token, platform: .ios)
+            second.process.signal(SIGTERM)
+            await second.logged("event=draining")
+            while (try? await second.health()) != nil {}
+            let third = try await RelayUnderTest(settings.merging(["PORT": String(second.port)]) { $1 }, in: directory)
+            #expect(try await third.push(capability).status == 202)
+            #expect(second.process.record.status == nil)
+            second.process.signal(SIGTERM)
+            #expect(try await underWay.summary == "503 shutting_down")
+            #expect(await second.process.end().status == 0)
+            await third.end()
+        }
+    }
+
     @Test func `of several that would take over at once, one is left`() async throws {
         let directory = ScratchDirectory()
         let old = try await RelayUnderTest([:], in: directory)

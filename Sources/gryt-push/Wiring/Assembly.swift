@@ -68,8 +68,8 @@ struct Assembly {
                     on: loop, servers: servers, store: store, services: services,
                     pools: (ios?.pools ?? []) + (android?.pools ?? []),
                     // It lives on the first loop, whoever uses it.
-                    tokenPool: index == 0 ? upstreams.fcm?.tokenPool : nil, observer: observer, farewell: farewell,
-                    clocks: clocks))
+                    tokenPool: index == 0 ? upstreams.fcm?.tokenPool : nil, ownsTokenPool: index == 0,
+                    observer: observer, farewell: farewell, clocks: clocks))
         }
         let housekeeping = Housekeeping(
             on: loops[0], store: stores[0], tally: shared.tally, clocks: clocks, idleDays: settings.idleDays,

@@ -36,7 +36,7 @@ actor Conductor {
     nonisolated var loops: [EventLoop] { parts.loops }
 
     private nonisolated let parts: Parts
-    private let predecessor: Predecessor?
+    private var predecessor: Predecessor?
     private let isPortKept: Bool
     private let report: OperatorReport
     private var estate: Estate?
@@ -80,6 +80,8 @@ actor Conductor {
             predecessor.letGo()
             report.tookOver(from: predecessor.process)
         }
+        // It holds on to all that it left.
+        predecessor = nil
         guard let estate, !isDraining else { return }
         let report = report
         let door = SuccessionDoor(
@@ -112,7 +114,6 @@ actor Conductor {
         parts.credentials.replace(by: upstreams)
         let replaced = change.replacedPlatforms
         for worker in parts.workers { await worker.use(upstreams, replacing: replaced) }
-        await parts.workers[0].use(tokenPool: upstreams.fcm?.tokenPool, trust: upstreams.trust)
     }
 
     /// Counts a reload whose settings could not be right; nothing else comes of it.

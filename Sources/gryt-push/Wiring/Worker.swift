@@ -17,6 +17,7 @@ actor Worker {
     private let services: PushServiceSet
     private var pools: [NamedPool]
     private var tokenPool: HTTP2Pool?
+    private let ownsTokenPool: Bool
     /// What pools have counted that were replaced.
     private var earlier: [(upstream: Upstream, totals: HTTP2PoolTotals)] = []
     private let observer: LoopObserver
@@ -33,11 +34,12 @@ actor Worker {
     /// - Parameters:
     ///   - servers: one for each socket that this loop accepts from.
     ///   - services: what `pools` lead to.
-    ///   - tokenPool: the pool to Google's token endpoint where it lives on this loop. Somebody else closes it.
+    ///   - ownsTokenPool: whether the pool to Google's token endpoint lives on this loop. Somebody else closes it.
     ///   - farewell: what the servers' handler asks.
     init(
         on loop: EventLoop, servers: [HTTPServer], store: any DeviceStore, services: PushServiceSet,
-        pools: [NamedPool], tokenPool: HTTP2Pool?, observer: LoopObserver, farewell: Farewell, clocks: Clocks
+        pools: [NamedPool], tokenPool: HTTP2Pool?, ownsTokenPool: Bool, observer: LoopObserver, farewell: Farewell,
+        clocks: Clocks
     ) {
         self.loop = loop
         self.servers = servers
@@ -45,6 +47,7 @@ actor Worker {
         self.services = services
         self.pools = pools
         self.tokenPool = tokenPool
+        self.ownsTokenPool = ownsTokenPool
         self.observer = observer
         self.farewell = farewell
         self.clocks = clocks
@@ -90,27 +93,30 @@ actor Worker {
     /// Pushes that are under way go on over the connections that they began on, which are closed when nobody uses them any
     /// more: a pool closes with its last user. What is new goes over new ones.
     func use(_ upstreams: Upstreams, replacing platforms: [Platform]) async {
-        for platform in platforms {
-            observer.metrics.platforms[platform].replaceCredentials()
-            let opened = upstreams.open(platform, on: loop, clocks: clocks, observer: observer)
-            services.replace(platform, by: opened?.service)
-            let replaced = pools.filter { $0.upstream.platform == platform }
-            pools.removeAll { $0.upstream.platform == platform }
-            pools += opened?.pools ?? []
-            for named in replaced { remember(await named.pool.snapshot(), of: named.upstream) }
-            if platform == .android, let before = tokenPool { remember(await before.snapshot(), of: .oauth) }
+        var last: [(upstream: Upstream, totals: HTTP2PoolTotals)] = []
+        for named in pools where platforms.contains(named.upstream.platform) {
+            last.append((named.upstream, await named.pool.snapshot().totals))
         }
+        if let tokenPool, platforms.contains(.android) { last.append((.oauth, await tokenPool.snapshot().totals)) }
+        // In one go, or a scrape in between would count a pool twice or not at all.
+        for platform in platforms { replace(platform, by: upstreams) }
+        for (upstream, totals) in last { remember(totals, of: upstream) }
         for named in pools { await named.pool.use(upstreams.trust) }
+        await tokenPool?.use(upstreams.trust)
     }
 
-    /// The same for the pool to Google's token endpoint, on the loop that it lives on.
-    func use(tokenPool: HTTP2Pool?, trust: TLSTrust) async {
-        self.tokenPool = tokenPool
-        await tokenPool?.use(trust)
+    private func replace(_ platform: Platform, by upstreams: Upstreams) {
+        observer.metrics.platforms[platform].replaceCredentials()
+        let opened = upstreams.open(platform, on: loop, clocks: clocks, observer: observer)
+        services.replace(platform, by: opened?.service)
+        pools.removeAll { $0.upstream.platform == platform }
+        pools += opened?.pools ?? []
+        if platform == .android, ownsTokenPool { tokenPool = upstreams.fcm?.tokenPool }
     }
 
-    private func remember(_ snapshot: HTTP2PoolSnapshot, of upstream: Upstream) {
-        var totals = snapshot.totals
+    /// Keeps what a pool has counted that is used no more; its connections are as good as closed.
+    private func remember(_ totals: HTTP2PoolTotals, of upstream: Upstream) {
+        var totals = totals
         totals.closed = totals.opened
         if let index = earlier.firstIndex(where: { $0.upstream == upstream }) {
             earlier[index].totals.opened += totals.opened
