@@ -112,6 +112,9 @@ package struct HTTP2PoolSnapshot: Sendable, Equatable {
     package var isQuiescing = false
     /// What has been counted so far.
     package var totals: HTTP2PoolTotals
+
+    /// That of a pool that is gone, of which only what it has counted is left.
+    package init(totals: HTTP2PoolTotals) { self.totals = totals }
 }
 
 /// What a pool has counted since it was made.

@@ -49,8 +49,14 @@ package actor HTTPServer {
         self.serverLoop = serverLoop
     }
 
-    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset.
+    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset, unless somebody else has
+    /// a descriptor of the same socket (``ListeningSocket/anotherDescriptor()``).
     package func stopAccepting() { serverLoop?.stopAccepting() }
+
+    /// Ends every connection with the next answer on it, and goes on accepting. For whoever hands the port on: a connection
+    /// that is closed while nothing is under way may cross with a request, and one that an answer closes costs none (RFC
+    /// 9112 section 9.6).
+    package func part() { serverLoop?.part() }
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
     /// `Connection: close` after the answer to the request they are sending or waiting for. A request that is not whole

@@ -157,7 +157,7 @@ extension ServerLoop {
     }
 
     private func write(_ response: HTTPResponse, on connection: Connection) {
-        if isDraining { connection.closes = true }
+        if isParting { connection.closes = true }
         let head = connection.reader.head
         let persistence: HTTPResponse.Persistence =
             if connection.closes { .closed } else { head.isHTTP11 ? .kept : .keptByRequest }

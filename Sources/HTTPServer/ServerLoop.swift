@@ -22,6 +22,8 @@ import EventLoops
     var refusedConnections = 0
     var exchangesInFlight = 0
     private(set) var isDraining = false
+    /// Whether every answer ends its connection.
+    private(set) var isParting = false
     private(set) var isStopping = false
     /// Where all sockets are read into. Nothing stays in it from one read to the next.
     let scratch: UnsafeMutableRawBufferPointer
@@ -95,12 +97,16 @@ import EventLoops
         listener = -1
     }
 
+    /// From now on every answer ends its connection.
+    func part() { isParting = true }
+
     /// Lets every connection go as soon as it owes no answer. A request that is still being received has
     /// ``drainGrace`` to arrive, or any stranger could hold a drain up by half a request.
     func drain() {
         stopAccepting()
         guard !isDraining else { return }
         isDraining = true
+        isParting = true
         drainBegan = .now
         for connection in connections where connection.phase == .waiting {
             // What has arrived is taken.

@@ -86,7 +86,7 @@ package struct PublicAPI: HTTPRequestHandler {
     ) async throws(Refusal) -> HTTPResponse {
         let body = try PushBody.decode(request.body)
         // Whatever happens on the way: the sender is answered within its budget, and the push goes on to its end.
-        exchange.answer(with: Self.outOfTime, after: relay.shared.budget)
+        exchange.answer(with: Self.outOfTime, after: relay.shared.budget.duration)
         let verdict = await relay.push(
             PushRequest(
                 client: client(of: request), capability: capability, kind: body.kind, preview: body.preview))

@@ -71,7 +71,8 @@ struct DataDirectory {
         close(folder)
     }
 
-    private func makeDirectories() throws(StoreOpenError) {
+    /// Makes the directory, and those above it, where it is missing.
+    func makeDirectories() throws(StoreOpenError) {
         var parent = path.hasPrefix("/") ? "" : "."
         var refusal = ENOENT
         for name in path.split(separator: "/") {

@@ -62,6 +62,11 @@ package final class SQLiteDatabase: Sendable {
         self.report = report
     }
 
+    /// Makes the directory where it is missing, for the owner alone. For what is to be in it before the database is opened.
+    package static func makeDirectory(_ directory: String) throws(StoreOpenError) {
+        try DataDirectory(path: directory).makeDirectories()
+    }
+
     /// Opens `push.db` in the directory, making both where they are missing, and starts the writer's thread.
     ///
     /// A database of an older relay is taken over first, in one transaction: a crash in the middle leaves it as it was.

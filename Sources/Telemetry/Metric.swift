@@ -51,6 +51,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeBatchSize = "gryt_push_store_batch_size"
     case storeWrites = "gryt_push_store_writes_total"
     case storeWaiting = "gryt_push_store_waiting"
+    case databaseReplaced = "gryt_push_database_replaced"
     case databaseBytes = "gryt_push_database_bytes"
     case diskFreeBytes = "gryt_push_disk_free_bytes"
 
@@ -58,6 +59,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case loopLag = "gryt_push_loop_lag_seconds"
     case silentLoops = "gryt_push_silent_loops"
     case draining = "gryt_push_draining"
+    case reloads = "gryt_push_reloads_total"
     case buildInfo = "gryt_push_build_info"
     case processCPU = "process_cpu_seconds_total"
     case processResidentMemory = "process_resident_memory_bytes"
@@ -80,7 +82,7 @@ package enum Metric: String, Sendable, CaseIterable {
     package var form: Form {
         switch self {
         case .sent, .registrations, .gone, .failed, .refusals, .upstreamAnswers, .upstreamFailures, .retries,
-            .upstreamConnectionEvents, .accessTokenRequests, .storeWrites, .processCPU:
+            .upstreamConnectionEvents, .accessTokenRequests, .storeWrites, .reloads, .processCPU:
             .counter
         case .pushDuration, .upstreamDuration, .storeCommitDuration, .storeBatchSize, .loopLag:
             .histogram
@@ -88,8 +90,9 @@ package enum Metric: String, Sendable, CaseIterable {
             .clockSkew, .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit,
             .credentialState,
             .credentialAge, .credentialLastAccepted, .limiterKeys, .limiterKeysLimit, .storeUp, .storeWaiting,
-            .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo, .processResidentMemory,
-            .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors, .processStartTime:
+            .databaseReplaced, .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo,
+            .processResidentMemory, .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors,
+            .processStartTime:
             .gauge
         }
     }
@@ -106,15 +109,16 @@ package enum Metric: String, Sendable, CaseIterable {
         case .upstreamConnectionEvents: [.upstream, .event]
         case .breakerOpen, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
         case .credentialState: [.platform, .state]
-        case .accessTokenRequests, .storeWrites: [.result]
+        case .accessTokenRequests, .storeWrites, .reloads: [.result]
         case .limiterKeys, .limiterKeysLimit: [.limit]
         case .buildInfo: [.version]
         case .registrations, .gone, .failed, .devices, .upstreamDuration, .retries, .lastSuccess, .massDeathSuspected,
             .clockSkew, .credentialAge, .credentialLastAccepted:
             [.platform]
         case .inFlight, .inFlightLimit, .openConnections, .storeUp, .storeCommitDuration, .storeBatchSize,
-            .storeWaiting, .databaseBytes, .diskFreeBytes, .loopLag, .silentLoops, .draining, .processCPU,
-            .processResidentMemory, .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors,
+            .storeWaiting, .databaseReplaced, .databaseBytes, .diskFreeBytes, .loopLag, .silentLoops, .draining,
+            .processCPU, .processResidentMemory, .processVirtualMemory, .processOpenDescriptors,
+            .processMaximumDescriptors,
             .processStartTime:
             []
         }
@@ -152,16 +156,18 @@ package enum Metric: String, Sendable, CaseIterable {
         case .accessTokenRequests: "Requests for an access token since the start, by result."
         case .limiterKeys: "Addresses and capabilities that a limit remembers."
         case .limiterKeysLimit: "Addresses and capabilities that a limit may remember."
-        case .storeUp: "Whether the last transaction was committed."
+        case .storeUp: "Whether the last transaction was committed, to the database that is there."
         case .storeCommitDuration: "Seconds that a transaction took, since the start."
         case .storeBatchSize: "Writes that were waited for in one transaction, since the start."
         case .storeWrites: "Writes that were waited for since the start, by result."
         case .storeWaiting: "Writes that wait."
+        case .databaseReplaced: "Whether push.db was removed or replaced while the relay has it open."
         case .databaseBytes: "Size of the database and its log."
         case .diskFreeBytes: "What is free for the relay where the database is."
         case .loopLag: "Seconds by which the timers of event loops fired late, since the start."
         case .silentLoops: "Event loops that did not answer this scrape in time."
         case .draining: "Whether the relay takes no more requests and is about to end."
+        case .reloads: "Reloads of the settings since the start, by result."
         case .buildInfo: "Always 1; the version is in the label."
         case .processCPU: "Total user and system CPU time spent in seconds."
         case .processResidentMemory: "Resident memory size in bytes."

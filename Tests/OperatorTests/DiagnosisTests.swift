@@ -31,6 +31,7 @@ struct DiagnosisTests {
         #expect(failed { $0.isDraining = true } == [.serving])
         #expect(failed { $0.devices = nil } == [.store])
         #expect(failed { $0.writer.lastFailure = .full } == [.store])
+        #expect(failed { $0.isDatabaseReplaced = true } == [.store])
         #expect(failed { $0.credentials[.ios].state = .refused(since: $0.reckoning.wall) } == [])
         #expect(failed { $0.credentials[.ios].state = .unset } == [])
         #expect(
@@ -65,6 +66,7 @@ struct DiagnosisTests {
         }
         #expect(said("the disk is full") { $0.writer.lastFailure = .full })
         #expect(said("does not answer") { $0.devices = nil })
+        #expect(said("push.db was removed") { $0.isDatabaseReplaced = true })
         #expect(said("almost full") { $0.disk.freeBytes = 100 << 20 })
         #expect(said("The disk is full") { $0.disk.freeBytes = 1 << 20 })
         #expect(said("APNS_") { $0.credentials[.ios].state = .refused(since: $0.reckoning.wall) })

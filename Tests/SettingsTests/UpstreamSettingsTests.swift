@@ -1,4 +1,5 @@
 import Cryptography
+import Glibc
 import Testing
 
 @testable import gryt_push
@@ -187,7 +188,15 @@ struct UpstreamSettingsTests {
         #expect(try !SystemFile.read("/proc/self/status").isEmpty)
         #expect(throws: FileFault(errno: 2)) { try SystemFile.read("/nowhere/at/all") }
         #expect(throws: FileFault(errno: 21)) { try SystemFile.read("/proc") }
-        #expect(throws: FileFault(errno: 27)) { try SystemFile.read("/dev/zero") }
+        #expect(throws: FileFault.notAFile) { try SystemFile.read("/dev/zero") }
         #expect(SystemFile.reason(21) == "Is a directory")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a pipe that nobody writes to is told, and not waited for`() throws {
+        let path = "/tmp/gryt-settings-fifo-\(getpid())"
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        defer { unsafe unlink(path) }
+        #expect(throws: FileFault.notAFile) { try SystemFile.read(path) }
+        #expect(SystemFile.reason(.notAFile) == "it is a pipe, a socket or a device, and not a file")
     }
 }

@@ -50,6 +50,10 @@ struct Diagnosis {
     // MARK: The store
 
     private var storeFault: String? {
+        if facts.isDatabaseReplaced {
+            return
+                "push.db was removed or replaced while the relay has it open, so what is written is lost: put it back, or restart"
+        }
         if let failure = facts.writer.lastFailure { return failure.operatorLine }
         return facts.devices == nil ? "the database does not answer" : nil
     }

@@ -31,7 +31,13 @@ final class LoopMetrics: DeliveryObserver, RefusalObserver {
     }
 
     func attempted(_ attempt: Attempt, platform: Platform) {
-        platforms[platform].count(attempt, clocks)
+        platforms[platform].count(attempt, clocks, speaksOfCredentials: true)
+    }
+
+    /// An attempt with credentials that may have been replaced since: those of `generation`.
+    func attempted(_ attempt: Attempt, platform: Platform, generation: Int) {
+        let isCurrent = generation == platforms[platform].generation.load(ordering: .relaxed)
+        platforms[platform].count(attempt, clocks, speaksOfCredentials: isCurrent)
     }
 
     /// A push has its verdict.
@@ -70,6 +76,14 @@ final class PlatformMetrics: Sendable {
     let retries = Counter()
     /// What answers say about the credentials.
     let credentials = CredentialRecord()
+    /// How often the credentials have been replaced.
+    let generation = Atomic<Int>(0)
+
+    /// Nothing is known of the credentials from now on, for they are others. On the loop.
+    func replaceCredentials() {
+        generation.add(1, ordering: .relaxed)
+        credentials.forget()
+    }
 
     private static let never: Int64 = .min
 
@@ -77,14 +91,16 @@ final class PlatformMetrics: Sendable {
     private let skewRecord = SkewRecord()
 
     /// Counts an attempt. On the loop.
-    func count(_ attempt: Attempt, _ clocks: Clocks) {
+    ///
+    /// - Parameter speaksOfCredentials: whether it was made with the credentials that are in force.
+    func count(_ attempt: Attempt, _ clocks: Clocks, speaksOfCredentials: Bool) {
         if attempt.number > 1 { retries.add() }
         switch attempt.end {
         case .answered(let answer, let response):
             upstream.add(nanoseconds: attempt.endedAt.nanoseconds - attempt.startedAt.nanoseconds)
             let reason = answer.reason
             answers[StatusClass(response.status), reason].add()
-            credentials.note(answer.evidence, at: attempt.endedAt)
+            if speaksOfCredentials { credentials.note(answer.evidence, at: attempt.endedAt) }
             if case .accepted = reason { acceptedAt.store(attempt.endedAt.nanoseconds, ordering: .relaxed) }
             measureSkew(response, attempt, clocks)
         case .failed(let failure):

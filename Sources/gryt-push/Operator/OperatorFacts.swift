@@ -24,6 +24,8 @@ struct OperatorFacts: Sendable {
     var allTime: [AllTimeTotal] = []
     /// What the writer has done.
     var writer = WriterStatistics()
+    /// Whether the database's file is no longer the one that is open.
+    var isDatabaseReplaced = false
     /// Where the database is.
     var disk: DiskReading
     /// What the system says about the process.
@@ -56,6 +58,9 @@ struct OperatorFacts: Sendable {
     var accessTokens: [Int]
     /// Each limit's keys.
     var limiters: [LimiterFacts] = []
+
+    /// Reloads, in the order of ``ReloadResult``'s cases.
+    var reloads: [Int] = ReloadResult.allCases.map { _ in 0 }
 
     /// How late the timers of all loops fired.
     var lag: HistogramReading

@@ -9,6 +9,7 @@ enum SettingName: String, CaseIterable, Sendable {
     case workers = "WORKERS"
     case logLevel = "LOG_LEVEL"
     case logFormat = "LOG_FORMAT"
+    case takeOverPort = "TAKE_OVER_PORT"
 
     case trustProxy = "TRUST_PROXY"
     case trustedProxies = "TRUSTED_PROXIES"

@@ -25,6 +25,8 @@ struct Settings: Sendable {
     var logLevel: LogLevel
     /// How log lines are written.
     var logFormat: LogFormat
+    /// Whether it takes the place of a relay that runs on the same data directory.
+    var takesOver: Bool
 
     /// Whose word about a client's address is believed.
     var trustedProxies: TrustedProxies
@@ -61,6 +63,8 @@ struct Settings: Sendable {
 
     /// What looks like a slip but stops nothing.
     var warnings: [SettingsWarning]
+    /// What these settings are told from others by.
+    var marks: SettingMarks
 
     /// The name of every setting.
     static let names = SettingName.allCases.map(\.rawValue)
@@ -93,6 +97,7 @@ struct Settings: Sendable {
         workers = reader.number(.workers, default: min(max(cores, 1), 256), in: 1...256)
         logLevel = reader.choice(.logLevel, default: .info)
         logFormat = reader.choice(.logFormat, default: .logfmt)
+        takesOver = reader.flag(.takeOverPort, default: false)
 
         trustedProxies = Self.trustedProxies(&reader)
         apns = APNsSettings(&reader)
@@ -124,6 +129,7 @@ struct Settings: Sendable {
         reader.warnOfUnknownNames(reader.names)
         Self.warnOfOtherProxies(&reader)
         warnings = reader.warnings
+        marks = reader.marks
         guard reader.faults.isEmpty else { throw SettingsError(faults: reader.faults, warnings: reader.warnings) }
     }
 

@@ -8,6 +8,8 @@ import Limits
 struct SettingsReader {
     private(set) var faults: [SettingsFault] = []
     private(set) var warnings: [SettingsWarning] = []
+    /// What settings are told from earlier ones by.
+    private(set) var marks = SettingMarks()
 
     private let values: [String: String]
     /// How settings are spelt that are not set under their own name.
@@ -25,6 +27,7 @@ struct SettingsReader {
         values = ofFile.values.merging(ofEnvironment.values) { _, environment in environment }
         spellings = ofFile.spellings.filter { ofEnvironment.values[$0.key.rawValue] == nil }
             .merging(ofEnvironment.spellings) { _, environment in environment }
+        for name in SettingName.allCases { if let value = values[name.rawValue] { marks.add(name, Array(value.utf8)) } }
         faults = file.faults
         for name in file.duplicates {
             warnings.append(
@@ -166,13 +169,14 @@ struct SettingsReader {
         guard let path = text(name) else { return nil }
         do {
             let bytes = try readFile(path)
+            marks.add(name, bytes)
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 fault(name, "the file is not a text")
                 return nil
             }
             return text
         } catch {
-            fault(name, "the file cannot be read: \(SystemFile.reason(error.errno))")
+            fault(name, "the file cannot be read: \(SystemFile.reason(error))")
             return nil
         }
     }

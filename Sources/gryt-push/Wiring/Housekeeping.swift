@@ -22,6 +22,8 @@ actor Housekeeping {
     static let lastPatience: Duration = .seconds(3)
     /// How long is waited between two of these tries.
     static let lastPause: Duration = .milliseconds(100)
+    /// How often it is looked whether the database's file is still the one that is open.
+    static let fileInterval: Duration = .seconds(10)
     /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
     static let sweepInterval: Duration = .seconds(3600)
     /// How many are dropped at a time, each batch in a transaction of its own, so that no registration waits long.
@@ -31,8 +33,10 @@ actor Housekeeping {
     private let database: SQLiteDatabase
     private let tally: DailyTally
     private let clocks: Clocks
-    private let idleDays: Int
+    private var idleDays: Int
     private let credentials: CredentialBook
+    private let databaseFile: DatabaseFile
+    private var isDatabaseReplaced = false
     private let report: OperatorReport
     private var known: PerPlatform<CredentialSnapshot.State>
     private var knownStoreFailure: StoreError?
@@ -40,7 +44,7 @@ actor Housekeeping {
 
     init(
         on loop: EventLoop, store: any DeviceStore, database: SQLiteDatabase, tally: DailyTally, clocks: Clocks,
-        idleDays: Int, credentials: CredentialBook, report: OperatorReport
+        idleDays: Int, credentials: CredentialBook, databaseFile: DatabaseFile, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
@@ -49,6 +53,7 @@ actor Housekeeping {
         self.clocks = clocks
         self.idleDays = idleDays
         self.credentials = credentials
+        self.databaseFile = databaseFile
         self.report = report
         let reckoning = WallReckoning(clocks)
         known = PerPlatform { credentials.snapshot($0, reckoning).state }
@@ -58,8 +63,12 @@ actor Housekeeping {
     func start() {
         Task { await keepCounting() }
         Task { await keepTelling() }
-        if idleDays > 0 { Task { await keepSweeping() } }
+        Task { await keepSweeping() }
+        Task { await keepLookingAtTheDatabase() }
     }
+
+    /// From the next sweep on, capabilities are dropped after so many days; 0 is never.
+    func use(idleDays: Int) { self.idleDays = idleDays }
 
     /// Ends them and writes what has been counted so far. A disk that takes nothing is asked a few times, and what it does
     /// not take is lost and told of.
@@ -127,8 +136,17 @@ actor Housekeeping {
 
     private func keepSweeping() async {
         while !isEnding {
-            await sweep()
+            if idleDays > 0 { await sweep() }
             await loop.sleep(for: Self.sweepInterval)
+        }
+    }
+
+    private func keepLookingAtTheDatabase() async {
+        while !isEnding {
+            let isReplaced = databaseFile.isReplaced
+            if isReplaced != isDatabaseReplaced { report.databaseReplaced(isReplaced) }
+            isDatabaseReplaced = isReplaced
+            await loop.sleep(for: Self.fileInterval)
         }
     }
 
