@@ -66,6 +66,9 @@ final class ChildProcess: Sendable {
     /// What there is by now.
     var record: Record { state.withLock { $0.record } }
 
+    /// The process, as long as it runs; 0 once it has ended.
+    var processID: pid_t { state.withLock { $0.process } }
+
     /// Sends a signal, unless the program has ended.
     func signal(_ number: Int32) {
         state.withLock { state in
