@@ -42,6 +42,7 @@ let package = Package(
         system("COpenSSL", "openssl", "libssl-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
         .systemLibrary(name: "CSystem"),
+        .target(name: "CWipedMemory"),
 
         room("PushModel"),
         room("Telemetry"),
@@ -60,7 +61,8 @@ let package = Package(
         program(
             "gryt-push",
             [
-                "CSystem", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer", "HTTP2Client",
+                "CSystem", "CWipedMemory", "PushModel", "Telemetry", "Cryptography", "EventLoops", "HTTPServer",
+                "HTTP2Client",
                 "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),

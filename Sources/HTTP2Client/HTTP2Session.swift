@@ -88,6 +88,8 @@ import CNghttp2
         isFirstRequest = false
         let stream = unsafe text.withUnsafeMutableBufferPointer { values -> Int32 in
             guard var value = values.baseAddress else { return -1 }
+            // nghttp2 has its copies by then, and overwrites those when it frees them (docs/decisions/wiped-memory.md).
+            defer { unsafe values.update(repeating: 0) }
             unsafe fields.removeAll(keepingCapacity: true)
             let method = request.method
             unsafe fields.append(field(":method", method.utf8Start, method.utf8CodeUnitCount, flags: 0))

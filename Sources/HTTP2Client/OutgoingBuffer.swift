@@ -22,6 +22,7 @@
     func compact() {
         guard start > 0, let base = unsafe storage.baseAddress else { return }
         unsafe base.copyMemory(from: base.advanced(by: start), byteCount: end - start)
+        unsafe storage[end - start..<end].initializeMemory(as: UInt8.self, repeating: 0)
         end -= start
         start = 0
     }
@@ -45,10 +46,12 @@
         end += bytes.count
     }
 
-    /// Drops what has been written.
+    /// Drops what has been written, and overwrites it: it names phones, and the buffer is used for as long as the connection
+    /// lasts.
     func consume(_ count: Int) {
+        precondition(count <= end - start, "more was written than waited")
+        unsafe storage[start..<start + count].initializeMemory(as: UInt8.self, repeating: 0)
         start += count
-        precondition(start <= end, "more was written than waited")
         if start == end {
             start = 0
             end = 0

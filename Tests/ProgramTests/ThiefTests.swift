@@ -65,7 +65,7 @@ struct ThiefTests {
     }
 }
 
-private func hexBytes(_ text: String) -> [UInt8] {
+func hexBytes(_ text: String) -> [UInt8] {
     let digits = Array(text)
     return stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
 }
