@@ -73,9 +73,9 @@ package actor HTTP2Pool {
         engine.replace(connection)
     }
 
-    /// Trusts these roots for every connection opened from now on.
+    /// Trusts these roots for every connection opened from now on, and opens the next one as if none had failed yet.
     package func use(_ trust: TLSTrust) {
-        engine.trust = trust
+        engine.use(trust)
     }
 
     /// Takes no more requests, and returns when every one taken before has its answer (their time-outs bound that).

@@ -115,6 +115,14 @@ struct PoolPlan {
         notBefore = nil
     }
 
+    /// Takes what has failed so far for settled: the next connection is opened as if nothing had been. The pace of
+    /// openings stays.
+    mutating func startAnew() {
+        failures = 0
+        lastFault = nil
+        notBefore = nil
+    }
+
     /// When the bound on the pace of openings allows the next one.
     private mutating func nextOpening(now: Moment) -> Moment {
         // The openings of as many intervals as may come in one burst; the oldest of a full list has to grow old first.

@@ -128,6 +128,8 @@ struct ServiceBreakerTests {
             #expect(service.log.changes == [.opened(.unavailable)])
             let asked = service.pool.calls.count
             #expect(asked < 2 * 210)
+            // The first may be a probe, whose time is drawn by lot; the one behind it is none.
+            _ = await service.push()
             guard case .deferred(.serviceUnavailable, let wait) = await service.push() else {
                 Issue.record("not told as an outage")
                 return

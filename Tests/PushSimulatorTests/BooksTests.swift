@@ -146,6 +146,8 @@ struct BooksTests {
         let fixture = try await Fixture.start()
         fixture.simulator.force(Fault(.silence), on: .fcm)
         let client = try fixture.client(.fcm)
+        // The server's SETTINGS are confirmed by then, and what is sent next arrives behind that.
+        try client.wait { !$0.announcedStreams.isEmpty }
         for _ in 0..<3 { _ = try client.send(TestRequest(path: "/")) }
         try client.ping()
         try client.wait { !$0.frames(ofType: 6).isEmpty }

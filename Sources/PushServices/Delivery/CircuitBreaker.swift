@@ -137,6 +137,12 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
+    /// Somebody has acted: nothing that was held against the service counts any more.
+    package mutating func startAnew(at now: MonotonicInstant) -> Change? {
+        refused = []
+        return liveSign(closing: true, at: now)
+    }
+
     private mutating func liveSign(closing: Bool, at now: MonotonicInstant) -> Change? {
         signs = []
         ailment = .timeout

@@ -78,6 +78,12 @@ package final class ServiceBreaker: Sendable {
         note(.refusing(cause), probe: nil, phone: connection, at: now)
     }
 
+    /// Asks the service again whatever it did, because somebody has acted.
+    package func startAnew(at now: MonotonicInstant) {
+        silentSince.store(Self.never, ordering: .relaxed)
+        tell(change { ((), $0.startAnew(at: now)) }.1)
+    }
+
     /// Why the service is not asked, and since when; nil while it is.
     package var open: (cause: BreakerCause, since: MonotonicInstant)? { state.withLock { $0.open } }
 

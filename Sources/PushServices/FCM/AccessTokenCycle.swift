@@ -84,6 +84,12 @@ package struct AccessTokenCycle: Sendable {
         failure = (reason, now.advanced(by: pause - pause * (jitter * 0.2)))
     }
 
+    /// Somebody has acted: the endpoint is not left alone any more for what it did.
+    package mutating func startAnew() {
+        failure = nil
+        failuresInARow = 0
+    }
+
     /// How long the endpoint is still left alone after a failure.
     package func pauseLeft(at now: MonotonicInstant) -> Duration {
         failure.map { max($0.until.duration(since: now), .zero) } ?? .zero

@@ -67,6 +67,11 @@ package final class AccessTokenSource: Sendable {
         }
     }
 
+    /// Asks the endpoint again at the next need, whatever it did, because somebody has acted.
+    package func startAnew() {
+        state.withLock { $0.cycle.startAnew() }
+    }
+
     /// How old the token is that is sent now; nil when there is none.
     package var age: Duration? {
         let now = clocks.monotonic()

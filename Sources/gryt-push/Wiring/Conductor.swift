@@ -114,6 +114,7 @@ actor Conductor {
         parts.credentials.replace(by: upstreams)
         let replaced = change.replacedPlatforms
         for worker in parts.workers { await worker.use(upstreams, replacing: replaced) }
+        upstreams.startAnew(at: parts.shared.clocks.monotonic())
     }
 
     /// Counts a reload whose settings could not be right; nothing else comes of it.

@@ -47,6 +47,12 @@ struct Upstreams: Sendable {
         [apns?.productionBreaker, apns?.sandboxBreaker, fcm?.breaker].compactMap(\.self)
     }
 
+    /// Lets nothing wait any more for what has failed so far: the operator has acted.
+    func startAnew(at now: MonotonicInstant) {
+        for breaker in breakers { breaker.startAnew(at: now) }
+        fcm?.tokens.startAnew()
+    }
+
     /// Makes one loop's connections to a platform's service, which open at their first push. Nil without credentials.
     func open(
         _ platform: Platform, on loop: EventLoop, clocks: Clocks, observer: LoopObserver
