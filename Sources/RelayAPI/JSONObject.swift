@@ -35,6 +35,28 @@ struct JSONObject {
     }
 }
 
+/// The names of one object's members, each once. Compared byte by byte: to Swift two spellings of one letter are equal,
+/// to JSON they are two names.
+private struct MemberNames {
+    private var few: [String] = []
+    private var many: Set<[UInt8]> = []
+
+    /// Beyond so many they are looked up rather than gone through: a body has room for a thousand, and going through
+    /// these for each other holds up the loop for tens of milliseconds.
+    private static let mostGoneThrough = 8
+
+    /// Takes a name in; false when it is there already.
+    mutating func insert(_ name: String) -> Bool {
+        if many.isEmpty, few.count < Self.mostGoneThrough {
+            guard !few.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
+            few.append(name)
+            return true
+        }
+        if many.isEmpty { many = Set(few.map { Array($0.utf8) }) }
+        return many.insert(Array(name.utf8)).inserted
+    }
+}
+
 /// Walks over the bytes of one JSON text. Every `read…` and `skip…` answers whether what it met was right.
 struct JSONReader {
     private let bytes: [UInt8]
@@ -70,12 +92,10 @@ struct JSONReader {
         guard take(UInt8(ascii: "{")) else { return false }
         skipBlanks()
         if take(UInt8(ascii: "}")) { return true }
-        var names: [String] = []
+        var names = MemberNames()
         repeat {
             skipBlanks()
-            guard let name = readString() else { return false }
-            guard !names.contains(name) else { return false }
-            names.append(name)
+            guard let name = readString(), names.insert(name) else { return false }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { return false }
             skipBlanks()
