@@ -37,8 +37,9 @@ struct RequestHeadCheck {
     ) {
         self.maximumFields = maximumFields
         expectedAddress = versionPlace.end &+ 2
-        isHTTP11 = version.count == 8 && version[7] == UInt8(ascii: "1")
-        let isVersionKnown = version.count == 8 && (isHTTP11 || version[7] == UInt8(ascii: "0"))
+        let isVersion1 = version.count == 8 && version.begins(with: "HTTP/1.")
+        isHTTP11 = isVersion1 && version[7] == UInt8(ascii: "1")
+        let isVersionKnown = isHTTP11 || isVersion1 && version[7] == UInt8(ascii: "0")
         if !method.isToken || method.equals("connect") {
             refused = .malformed(.method)
         } else if target.place.address != methodPlace.end &+ 1 || versionPlace.address != target.place.end &+ 1 {
@@ -145,6 +146,16 @@ struct RequestHeadCheck {
 }
 
 extension Span<UInt8> {
+    /// Whether they begin with these very letters.
+    fileprivate func begins(with letters: StaticString) -> Bool {
+        guard count >= letters.utf8CodeUnitCount else { return false }
+        for index in 0..<letters.utf8CodeUnitCount {
+            let letter = unsafe letters.utf8Start[index]
+            if self[index] != letter { return false }
+        }
+        return true
+    }
+
     /// Whether these are the letters of `lowercased`, in either case.
     func equals(_ lowercased: StaticString) -> Bool {
         guard count == lowercased.utf8CodeUnitCount else { return false }
