@@ -72,14 +72,12 @@ enum HTTPServerTarget {
             configuration.retainedHeaders = ["authorization", "x-forwarded-for"]
             let server = HTTPServer(
                 on: loop, listener: try .open(host: "0.0.0.0", port: 0), configuration: configuration, handler: handler)
-            var ready = sem_t()
-            sem_init(&ready, 0, 0)
-            nonisolated(unsafe) let signal = withUnsafeMutablePointer(to: &ready) { $0 }
+            let ready = Atomic(false)
             Task(executorPreference: loop) {
                 try await server.start()
-                sem_post(signal)
+                ready.store(true, ordering: .releasing)
             }
-            sem_wait(&ready)
+            while !ready.load(ordering: .acquiring) { usleep(100) }
             return server
         } catch {
             fail("a server starts: \(error)")

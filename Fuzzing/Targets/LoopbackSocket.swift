@@ -1,6 +1,8 @@
 import Glibc
 
 /// Blocking sockets of 127.0.0.0/8, for the fuzzer's side of a conversation. Whatever takes ten seconds is a finding.
+///
+/// libFuzzer looks at the clock by a signal, so each call may be interrupted and is made again.
 struct LoopbackSocket {
     private let descriptor: Int32
 
@@ -32,7 +34,8 @@ struct LoopbackSocket {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        expect(code == 0, "a connection is taken: errno \(errno)")
+        // One that was interrupted goes on by itself.
+        expect(code == 0 || errno == EINTR, "a connection is taken: errno \(errno)")
         let socket = LoopbackSocket(descriptor: descriptor)
         socket.prepare()
         return socket
@@ -40,7 +43,7 @@ struct LoopbackSocket {
 
     /// The next connection.
     func accepted() -> LoopbackSocket {
-        let socket = LoopbackSocket(descriptor: accept(descriptor, nil, nil))
+        let socket = LoopbackSocket(descriptor: again { accept(descriptor, nil, nil) })
         socket.prepare()
         return socket
     }
@@ -57,13 +60,32 @@ struct LoopbackSocket {
     func send(_ bytes: [UInt8], pieces length: Int) -> Bool {
         for start in stride(from: 0, to: bytes.count, by: max(1, length)) {
             let piece = bytes[start..<min(start + max(1, length), bytes.count)]
-            let count = piece.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if count != piece.count {
-                expect(count >= 0 || errno == EPIPE || errno == ECONNRESET, "what is sent is read: errno \(errno)")
+            let isSent = piece.withUnsafeBytes { send($0) }
+            if !isSent {
+                expect(errno == EPIPE || errno == ECONNRESET, "what is sent is read: errno \(errno)")
                 return false
             }
         }
         return true
+    }
+
+    /// Sends all of it, in as many goes as it takes; whether that was possible.
+    private func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest)
+            let count = again { Glibc.send(descriptor, part.baseAddress, part.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private func again<Count: SignedInteger>(_ call: () -> Count) -> Count {
+        while true {
+            let count = call()
+            if count >= 0 || errno != EINTR { return count }
+        }
     }
 
     func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
@@ -71,7 +93,9 @@ struct LoopbackSocket {
     /// What has come next; nil at the end or after a reset.
     func receive() -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        let count = buffer.withUnsafeMutableBytes { buffer in
+            again { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+        }
         if count > 0 { return Array(buffer[..<count]) }
         expect(count == 0 || errno == ECONNRESET, "a conversation comes to its end: errno \(errno)")
         return nil
