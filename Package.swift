@@ -38,7 +38,6 @@ let package = Package(
     ],
     targets: [
         system("CLibevent", "libevent_core", "libevent-dev"),
-        system("CMicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
         system("CNghttp2", "libnghttp2", "libnghttp2-dev"),
         system("COpenSSL", "openssl", "libssl-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
@@ -48,7 +47,7 @@ let package = Package(
         room("Telemetry"),
         room("Cryptography", ["COpenSSL"]),
         room("EventLoops", ["CLibevent", "CSystem"]),
-        room("HTTPServer", ["CMicrohttpd", "EventLoops"]),
+        room("HTTPServer", ["CSystem", "EventLoops"]),
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
         room("Limits", ["PushModel"]),
         room("DeviceStore", ["PushModel", "Cryptography"]),
@@ -65,19 +64,23 @@ let package = Package(
                 "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
+        // What two test targets share.
+        .target(name: "LoopbackProxy", path: "Tests/LoopbackProxy", swiftSettings: strict),
 
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
-        tests("HTTP2ClientTests", ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator"]),
+        tests(
+            "HTTP2ClientTests",
+            ["HTTP2Client", "EventLoops", "CNghttp2", "COpenSSL", "PushSimulator", "LoopbackProxy"]),
         tests("LimitsTests", ["Limits", "PushModel"]),
         tests("DeviceStoreTests", ["DeviceStore", "PushModel", "Cryptography"]),
-        tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography"]),
+        tests("SQLiteDeviceStoreTests", ["SQLiteDeviceStore", "DeviceStore", "PushModel", "Cryptography", "CSQLite"]),
         tests(
             "PushServicesTests",
-            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "PushSimulator"]),
+            ["PushServices", "PushModel", "HTTP2Client", "Cryptography", "EventLoops", "Telemetry", "PushSimulator"]),
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests(
             "RelayAPITests",
@@ -92,7 +95,9 @@ let package = Package(
             ]),
         tests(
             "ProgramTests",
-            ["gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops"]),
+            [
+                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops", "LoopbackProxy",
+            ]),
     ]
 )
 

@@ -11,4 +11,9 @@ static inline int gryt_sqlite_bind_text(sqlite3_stmt *statement, int index, cons
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
+// sqlite3_db_config is variadic.
+static inline int gryt_sqlite_leave_log_at_close(sqlite3 *database) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
 #endif

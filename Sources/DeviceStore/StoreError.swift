@@ -64,7 +64,9 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
                 + "is mounted"
         case .busy: "another process holds the database: end whatever else has push.db open"
         case .overloaded: "more writes wait than can be kept: the disk is slower than the registrations come in"
-        case .corrupt: "push.db is damaged: stop the relay and restore the file, or run sqlite3's .recover on a copy"
+        case .corrupt:
+            "push.db is damaged: stop the relay and restore the file, or save what can be read as "
+                + "docs/backup.md says"
         case .sealBroken: "a registration was changed by other hands than the relay's and cannot be opened"
         case .closed: "the store is closed already"
         // All of SQLite's I/O errors have 10 in their low byte (sqlite.org/rescode.html).

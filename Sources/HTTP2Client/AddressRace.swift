@@ -24,8 +24,15 @@ struct AddressRace {
         case lost(Unreachable)
     }
 
-    /// Orders the addresses: families in turn, the resolver's first family first, and within a family as they come.
-    init(_ resolved: [SocketAddress]) {
+    /// Orders the addresses: families in turn, the resolver's first family first, and within a family as they come;
+    /// those that are of no use lately in the same order behind all others.
+    init(_ resolved: [SocketAddress], behindOthers: Set<SocketAddress> = []) {
+        addresses =
+            Self.inTurn(resolved.filter { !behindOthers.contains($0) })
+            + Self.inTurn(resolved.filter { behindOthers.contains($0) })
+    }
+
+    private static func inTurn(_ resolved: [SocketAddress]) -> [SocketAddress] {
         let leadsWithIPv6 = resolved.first?.isIPv6 ?? false
         let leading = resolved.filter { $0.isIPv6 == leadsWithIPv6 }
         let trailing = resolved.filter { $0.isIPv6 != leadsWithIPv6 }
@@ -34,7 +41,7 @@ struct AddressRace {
             if index < leading.count { ordered.append(leading[index]) }
             if index < trailing.count { ordered.append(trailing[index]) }
         }
-        addresses = ordered
+        return ordered
     }
 
     /// Begins, or goes on once ``nextStart`` has come.

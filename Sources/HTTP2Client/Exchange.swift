@@ -16,6 +16,11 @@
     /// When the caller handed it in.
     private(set) var arrived = Moment(nanoseconds: 0)
 
+    /// When its caller is answered at the latest, once it has left.
+    var deadline = Moment(nanoseconds: 0)
+    /// The connection it must not go by.
+    var avoided: HTTP2ConnectionID?
+
     /// The connection it went out by.
     var connection: HTTP2Connection?
     /// Its stream there.
@@ -75,6 +80,7 @@
     func reset() {
         precondition(!isPending, "a request would be lost")
         request = HTTP2Request(path: "")
+        avoided = nil
         connection = nil
         stream = 0
         bodyOffset = 0

@@ -32,7 +32,7 @@ final class HTTP2Connection: TurnEnd {
         self.id = id
         self.engine = engine
         configuration = engine.configuration
-        state = HTTP2ConnectionState(configuration, now: .now)
+        state = HTTP2ConnectionState(configuration, hasProxy: engine.proxy != nil, now: .now)
     }
 
     // MARK: On the way
@@ -41,7 +41,7 @@ final class HTTP2Connection: TurnEnd {
     func start() {
         timer = LoopTimer(on: engine.loop) { [unowned self] in timeHasCome() }
         arm()
-        let dialer = TLSDialer(engine.origin, trust: engine.trust, on: engine.loop) { [unowned self] in told($0) }
+        let dialer = TLSDialer(engine.route, trust: engine.trust, on: engine.loop) { [unowned self] in told($0) }
         self.dialer = dialer
         dialer.start()
     }
@@ -50,6 +50,9 @@ final class HTTP2Connection: TurnEnd {
         switch progress {
         case .resolved:
             state.resolved(now: .now)
+            arm()
+        case .tunnelling:
+            state.tunnelling(now: .now)
             arm()
         case .connected:
             state.connected(now: .now)
@@ -80,7 +83,13 @@ final class HTTP2Connection: TurnEnd {
 
     // MARK: Requests
 
-    /// Sends a request; there must be room. False when the session would not take it, which retires the connection.
+    /// Whether a request with so large a body may be sent now.
+    func takes(body: Int) -> Bool {
+        guard state.room > 0, let session else { return false }
+        return state.takes(body: body, window: session.peerWindow)
+    }
+
+    /// Sends a request, which it must take. False when the session would not take it, which retires the connection.
     /// It never comes back into the engine, which is in the middle of moving the request.
     func send(_ exchange: Exchange, now: Moment) -> Bool {
         guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
@@ -92,7 +101,7 @@ final class HTTP2Connection: TurnEnd {
         exchange.stream = stream
         lastSubmitted = stream
         exchange.submitted = now
-        if state.sent(now: now) { ping(now: now) }
+        if state.sent(body: exchange.request.body.count, now: now) { ping(now: now) }
         askForTurnEnd()
         return true
     }
@@ -100,8 +109,13 @@ final class HTTP2Connection: TurnEnd {
     /// Gives up waiting for an answer; the stream is reset, and its place free once that has left.
     func abandon(_ exchange: Exchange, now: Moment) {
         session?.cancel(exchange.stream)
-        if state.timedOut(after: now.duration(since: exchange.submitted)) { retire(.unresponsive) }
+        if state.timedOut(submitted: exchange.submitted, now: now) { retire(.unresponsive) }
         askForTurnEnd()
+    }
+
+    /// A request has waited for a stream since `arrived` and is given up.
+    func waitedInVain(since arrived: Moment, now: Moment) {
+        if state.allowsNothing, state.timedOut(submitted: arrived, now: now) { retire(.unresponsive) }
     }
 
     /// Takes no more requests. Ends at once when nothing is in flight, at this turn's end.
@@ -112,6 +126,9 @@ final class HTTP2Connection: TurnEnd {
         arm()
         askForTurnEnd()
     }
+
+    /// Another connection is to take over; this one goes on until that one stands.
+    func askForReplacement() { state.askForReplacement() }
 
     private func ping(now: Moment) {
         session?.ping()
@@ -130,6 +147,9 @@ final class HTTP2Connection: TurnEnd {
     }
 
     // MARK: What the session tells
+
+    /// nghttp2 has taken so much of a request's body for a frame that leaves now.
+    func tookBody(_ count: Int) { state.bodyLeft(count) }
 
     /// A field of a header block: interim answer, answer or trailers.
     func receivedHeader(_ exchange: Exchange, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
@@ -179,6 +199,7 @@ final class HTTP2Connection: TurnEnd {
 
     /// A stream is closed; nghttp2 knows it no more.
     func streamClosed(_ exchange: Exchange, code: UInt32) {
+        state.bodyLeft(exchange.request.body.count - exchange.bodyOffset)
         state.streamClosed(answered: exchange.isAnswered, now: engine.now)
         if exchange.isPending { engine.conclude(exchange, outcome(of: exchange, code: code)) }
         engine.release(exchange)

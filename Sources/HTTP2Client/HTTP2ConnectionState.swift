@@ -5,8 +5,10 @@ struct HTTP2ConnectionState {
     enum Phase: Equatable {
         /// Asks the name servers. Leaves for `racing`, or ends.
         case resolving
-        /// Tries the addresses. Leaves for `handshaking`, or ends.
+        /// Tries the addresses. Leaves for `tunnelling` where there is a proxy, for `handshaking`, or ends.
         case racing
+        /// Has asked the proxy for a tunnel. Leaves for `handshaking`, or ends.
+        case tunnelling
         /// TLS. Leaves for `open`, or ends.
         case handshaking
         /// Takes requests. Leaves for `draining`, or ends.
@@ -42,20 +44,26 @@ struct HTTP2ConnectionState {
     private(set) var goAwayLastStream: Int32?
 
     private let configuration: HTTP2PoolConfiguration
+    private let hasProxy: Bool
     private var streamLimit: Int
     private var streamsEver = 0
+    private var unsentBody = 0
     private var timeoutsInARow = 0
+    private var timeoutsEver = 0
+    private var lastAnswer = Moment(nanoseconds: .min)
     private var phaseDeadline: Moment
     private var settingsDeadline: Moment?
     private var pingDeadline: Moment?
     private var replaceAt = Moment(nanoseconds: .max)
+    private var openedAt = Moment(nanoseconds: .min)
     private var lastRead: Moment
     private var lastUse: Moment
     private var lastPing: Moment
 
-    /// A connection that begins with the name servers.
-    init(_ configuration: HTTP2PoolConfiguration, now: Moment) {
+    /// A connection that begins with the name servers. `hasProxy`: what is connected to first is a proxy.
+    init(_ configuration: HTTP2PoolConfiguration, hasProxy: Bool = false, now: Moment) {
         self.configuration = configuration
+        self.hasProxy = hasProxy
         streamLimit = configuration.initialStreamLimit
         phaseDeadline = now + configuration.resolveTimeout
         lastRead = now
@@ -72,8 +80,9 @@ struct HTTP2ConnectionState {
     /// What is late if it is not there in time: nil for a connection that stands.
     var waitsFor: Unreachable? {
         switch phase {
-        case .resolving: .nameTimeout
-        case .racing: .connectTimeout
+        case .resolving: hasProxy ? .proxyUnreachable(.nameTimeout) : .nameTimeout
+        case .racing: hasProxy ? .proxyUnreachable(.connectTimeout) : .connectTimeout
+        case .tunnelling: .proxyTimeout
         case .handshaking: .tlsTimeout
         case .open, .draining: nil
         }
@@ -86,6 +95,17 @@ struct HTTP2ConnectionState {
     /// connection would have to be given up with an unknown outcome, where waiting costs a round trip.
     var room: Int { phase == .open && pingDeadline == nil ? max(0, limit - inFlight) : 0 }
 
+    /// Whether a request with so large a body may go out now, where the peer's window for the whole connection is as
+    /// large as `window`. A request whose body would have to wait behind others occupies a stream, and may have been
+    /// seen when the connection is lost; so it is held back while it has done neither. One goes out in any case when
+    /// nothing else is in flight: it may be larger than any window, and a peer that opens none is found out by it.
+    func takes(body: Int, window: Int) -> Bool {
+        room > 0 && (body == 0 || inFlight == 0 || body <= window - unsentBody)
+    }
+
+    /// Whether it could carry requests for all we know, and the peer allows it none.
+    var allowsNothing: Bool { phase == .open && limit == 0 && inFlight == 0 }
+
     // MARK: On the way
 
     /// The name servers have answered.
@@ -94,7 +114,13 @@ struct HTTP2ConnectionState {
         phaseDeadline = now + configuration.connectTimeout
     }
 
-    /// TCP stands.
+    /// TCP stands to the proxy, which is asked for a tunnel.
+    mutating func tunnelling(now: Moment) {
+        phase = .tunnelling
+        phaseDeadline = now + configuration.tunnelTimeout
+    }
+
+    /// TCP stands, through the tunnel where there is a proxy.
     mutating func connected(now: Moment) {
         phase = .handshaking
         phaseDeadline = now + configuration.tlsTimeout
@@ -104,6 +130,7 @@ struct HTTP2ConnectionState {
     /// connections that were opened together are not replaced together.
     mutating func opened(now: Moment, lot: Double) {
         phase = .open
+        openedAt = now
         settingsDeadline = now + configuration.settingsTimeout
         replaceAt = now + Int64(Double(configuration.maximumAge.wholeNanoseconds) * (1 - 0.1 * lot))
         lastRead = now
@@ -113,13 +140,19 @@ struct HTTP2ConnectionState {
 
     // MARK: Requests
 
-    /// Notes a request that goes out now; true when a PING should go with it.
-    mutating func sent(now: Moment) -> Bool {
+    /// Notes a request that goes out now, with so large a body; true when a PING should go with it.
+    mutating func sent(body: Int = 0, now: Moment) -> Bool {
         precondition(room > 0, "a request without a free stream")
         inFlight += 1
+        unsentBody += body
         streamsEver += 1
         lastUse = now
         return settingsDeadline == nil && now >= lastRead + configuration.atRiskPingAfter
+    }
+
+    /// Notes that so much of a body has left, or never will.
+    mutating func bodyLeft(_ count: Int) {
+        unsentBody -= count
     }
 
     /// Notes that a stream is closed; `answered` when a status came by it.
@@ -128,17 +161,23 @@ struct HTTP2ConnectionState {
         lastUse = now
         if answered {
             hasAnswered = true
+            lastAnswer = now
             timeoutsInARow = 0
         }
     }
 
-    /// Notes that a request was given up after it had been away for `duration`. True when the connection should take no
-    /// more: one unanswered request is the peer's fault with that request (pushy met them at Apple), a second one
-    /// without any answer in between is the connection's.
-    mutating func timedOut(after duration: Duration) -> Bool {
-        guard duration >= configuration.timeoutCountsAfter else { return false }
-        timeoutsInARow += 1
-        return timeoutsInARow >= 2 && phase == .open
+    /// Notes that a request was given up that had gone out at `submitted`, or had waited since then for a stream that
+    /// the peer did not allow. True when the connection should take no more.
+    ///
+    /// One unanswered request is the peer's fault with that request (pushy met them at Apple), and so are several while
+    /// others are answered meanwhile; a second one with no answer to any since the first went out is the connection's.
+    /// A connection that loses one now and then is replaced all the same once these have become many.
+    mutating func timedOut(submitted: Moment, now: Moment) -> Bool {
+        guard now >= max(submitted, openedAt) + configuration.timeoutCountsAfter else { return false }
+        timeoutsEver += 1
+        // What was answered in the moment in which this went out was answered before.
+        if lastAnswer <= submitted { timeoutsInARow += 1 }
+        return phase == .open && (timeoutsInARow >= 2 || timeoutsEver >= configuration.maximumTimeouts)
     }
 
     // MARK: The peer
@@ -171,6 +210,11 @@ struct HTTP2ConnectionState {
         phaseDeadline = now + configuration.drainTimeout
     }
 
+    /// Another one should take over, whatever its age.
+    mutating func askForReplacement() {
+        if phase == .open { wantsReplacement = true }
+    }
+
     /// It has been idle long enough to go, and is kept all the same.
     mutating func keepThoughIdle(now: Moment) {
         lastUse = now
@@ -187,7 +231,7 @@ struct HTTP2ConnectionState {
     /// When to ask ``due(now:)`` next.
     var nextDeadline: Moment {
         switch phase {
-        case .resolving, .racing, .handshaking: return phaseDeadline
+        case .resolving, .racing, .tunnelling, .handshaking: return phaseDeadline
         case .draining: return min(phaseDeadline, pingDeadline ?? phaseDeadline)
         case .open:
             var next = wantsReplacement ? Moment(nanoseconds: .max) : replaceAt
@@ -202,7 +246,7 @@ struct HTTP2ConnectionState {
     /// What is to be done now; nil when nothing is. After a ``Duty/ping`` or a ``Duty/askForReplacement`` ask again.
     mutating func due(now: Moment) -> Duty? {
         switch phase {
-        case .resolving, .racing, .handshaking:
+        case .resolving, .racing, .tunnelling, .handshaking:
             guard let waitsFor, now >= phaseDeadline else { return nil }
             return .giveUp(waitsFor)
         case .draining:
@@ -238,7 +282,7 @@ extension HTTP2ConnectionState {
         guard !hasAnswered, !isConnecting else { return nil }
         switch phase {
         case .draining(.replaced), .draining(.askedByCaller), .draining(.idle), .draining(.quiesced): return nil
-        case .resolving, .racing, .handshaking, .open, .draining(.goAway), .draining(.unresponsive): break
+        case .resolving, .racing, .tunnelling, .handshaking, .open, .draining(.goAway), .draining(.unresponsive): break
         }
         switch end {
         case .closing: return nil

@@ -15,13 +15,26 @@ package actor HTTP2Pool {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Makes a pool that opens nothing yet. `observer` is told what happens to connections, on the loop's thread.
+    /// Makes a pool that opens nothing yet. With a proxy every connection goes through it. `observer` is told what
+    /// happens to connections, on the loop's thread.
     package init(
-        on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
-        observer: (@Sendable (HTTP2ConnectionEvent) -> Void)? = nil
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy? = nil, trust: TLSTrust,
+        configuration: HTTP2PoolConfiguration, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)? = nil
+    ) {
+        self.init(
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration,
+            resolve: SocketAddress.bySystem, observer: observer)
+    }
+
+    /// The same, with names looked up by whoever is given.
+    init(
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy?, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
+        resolve: @escaping Resolve, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     ) {
         self.loop = loop
-        engine = PoolEngine(on: loop, origin: origin, trust: trust, configuration: configuration, observer: observer)
+        engine = PoolEngine(
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration, resolve: resolve,
+            observer: observer)
     }
 
     isolated deinit {
@@ -33,15 +46,31 @@ package actor HTTP2Pool {
     /// Any status is an answer. Cancelling the calling task changes nothing: a request that may have left is followed
     /// to its end.
     ///
+    /// - Parameters:
+    ///   - leavingWithin: how long it may wait for a connection and a stream, where that is less than `timeout`; after
+    ///     that it fails as ``HTTP2Failure/NotSent/waitedTooLong``. What has left in time has all of `timeout`.
+    ///   - avoided: a connection that it must not go by. It takes another one, and when there is none, one more is
+    ///     opened as the pace of openings allows; requests without such a wish never wait behind it.
     /// - Throws: ``HTTP2Failure``, which says whether the request may have been processed.
-    package func send(_ request: HTTP2Request, timeout: Duration) async throws(HTTP2Failure) -> HTTP2Response {
-        try await unsafe withUnsafeContinuation { unsafe engine.accept(request, timeout: timeout, $0) }.get()
+    package func send(
+        _ request: HTTP2Request, timeout: Duration, leavingWithin: Duration? = nil,
+        avoiding avoided: HTTP2ConnectionID? = nil
+    ) async throws(HTTP2Failure) -> HTTP2Response {
+        try await unsafe withUnsafeContinuation {
+            unsafe engine.accept(request, timeout: timeout, leavingWithin: leavingWithin, avoiding: avoided, $0)
+        }.get()
     }
 
     /// Takes the connection that gave an answer out of use: what is in flight on it goes on, what follows goes by
     /// another. For answers that show a connection to be bad. One that is gone already is no error.
     package func retire(_ connection: HTTP2ConnectionID) {
         engine.retire(connection)
+    }
+
+    /// Has the connection that gave an answer make way for another: at once where there is one, and otherwise as soon as
+    /// one has been opened, so that nothing waits for that. For answers that a connection may be the cause of.
+    package func replace(_ connection: HTTP2ConnectionID) {
+        engine.replace(connection)
     }
 
     /// Trusts these roots for every connection opened from now on.
@@ -83,6 +112,9 @@ package struct HTTP2PoolSnapshot: Sendable, Equatable {
     package var isQuiescing = false
     /// What has been counted so far.
     package var totals: HTTP2PoolTotals
+
+    /// That of a pool that is gone, of which only what it has counted is left.
+    package init(totals: HTTP2PoolTotals) { self.totals = totals }
 }
 
 /// What a pool has counted since it was made.

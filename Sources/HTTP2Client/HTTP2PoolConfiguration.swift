@@ -20,6 +20,8 @@ package struct HTTP2PoolConfiguration: Sendable {
     package var resolveTimeout = Duration.seconds(5)
     /// For the whole race between the addresses of a name.
     package var connectTimeout = Duration.seconds(10)
+    /// For a proxy's answer.
+    package var tunnelTimeout = Duration.seconds(10)
     /// For the TLS handshake.
     package var tlsTimeout = Duration.seconds(10)
     /// For the peer's first SETTINGS.
@@ -39,6 +41,8 @@ package struct HTTP2PoolConfiguration: Sendable {
     package var idlePingAfter: Duration?
     /// A time-out that came sooner than this after the request had left says nothing about the connection.
     package var timeoutCountsAfter = Duration.seconds(1)
+    /// A connection by which so many requests had no answer is replaced, however many others had one.
+    package var maximumTimeouts = 8
     /// After so old an age (less up to a tenth, drawn by lot) a connection is replaced.
     package var maximumAge = Duration.seconds(24 * 60 * 60)
     /// After so many streams a connection is replaced, long before stream ids run out.

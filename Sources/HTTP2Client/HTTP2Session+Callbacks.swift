@@ -20,7 +20,7 @@ func makeSessionCallbacks() -> OpaquePointer? {
 func readRequestBody(
     _: OpaquePointer?, _: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-    _: UnsafeMutableRawPointer?
+    _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let buffer = unsafe buffer, let flags = unsafe flags, let pointer = unsafe source?.pointee.ptr else {
         preconditionFailure("a body without its request")
@@ -33,6 +33,7 @@ func readRequestBody(
         unsafe buffer.update(from: start + exchange.bodyOffset, count: count)
     }
     exchange.bodyOffset += count
+    unsafe connection(context).tookBody(count)
     if exchange.bodyOffset == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return count
 }

@@ -135,6 +135,9 @@ import CNghttp2
         unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     }
 
+    /// How many more bytes of bodies the peer takes at the moment, over all streams together.
+    var peerWindow: Int { unsafe Int(nghttp2_session_get_remote_window_size(session)) }
+
     private func append(_ string: String) {
         let isDone: Void? = unsafe string.utf8.withContiguousStorageIfAvailable { bytes in
             unsafe text.append(contentsOf: bytes)

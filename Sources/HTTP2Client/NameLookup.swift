@@ -2,6 +2,9 @@ import EventLoops
 import Glibc
 import Synchronization
 
+/// Finds the addresses of a host. It may block; it is called on a thread of its own.
+typealias Resolve = @Sendable (Endpoint) -> Result<[SocketAddress], Unreachable>
+
 /// One question to the name servers, asked on a thread of its own because `getaddrinfo` blocks.
 ///
 /// The thread tells by a socket pair that the loop watches. Giving up (releasing the lookup) leaves the thread to end by
@@ -14,15 +17,15 @@ final class NameLookup {
 
     /// Where the thread leaves its answer. Both sides hold it, so the descriptors outlive whichever goes first.
     private final class Mailbox: Sendable {
-        let host: String
-        let port: UInt16
+        let endpoint: Endpoint
+        let resolve: Resolve
         let loopEnd: Int32
         let threadEnd: Int32
         let answer = Mutex<Result<[SocketAddress], Unreachable>?>(nil)
 
-        init(host: String, port: UInt16, loopEnd: Int32, threadEnd: Int32) {
-            self.host = host
-            self.port = port
+        init(_ endpoint: Endpoint, resolve: @escaping Resolve, loopEnd: Int32, threadEnd: Int32) {
+            self.endpoint = endpoint
+            self.resolve = resolve
             self.loopEnd = loopEnd
             self.threadEnd = threadEnd
         }
@@ -38,12 +41,13 @@ final class NameLookup {
     ///
     /// - Throws: ``Unreachable/nameNotResolved(code:)`` when the system has no descriptor or thread left.
     init(
-        _ origin: Origin, on loop: EventLoop, answered: @escaping (Result<[SocketAddress], Unreachable>) -> Void
+        _ endpoint: Endpoint, by resolve: @escaping Resolve, on loop: EventLoop,
+        answered: @escaping (Result<[SocketAddress], Unreachable>) -> Void
     ) throws(Unreachable) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw .nameNotResolved(code: EAI_SYSTEM) }
-        let mailbox = Mailbox(host: origin.host, port: origin.port, loopEnd: ends[0], threadEnd: ends[1])
+        let mailbox = Mailbox(endpoint, resolve: resolve, loopEnd: ends[0], threadEnd: ends[1])
         self.mailbox = mailbox
         var thread = pthread_t()
         let context = unsafe Unmanaged.passRetained(mailbox).toOpaque()
@@ -69,7 +73,7 @@ final class NameLookup {
 
     fileprivate static func ask(_ context: UnsafeMutableRawPointer) {
         let mailbox = unsafe Unmanaged<Mailbox>.fromOpaque(context).takeRetainedValue()
-        let answer = SocketAddress.all(of: mailbox.host, port: mailbox.port, onlyLiteral: false)
+        let answer = mailbox.resolve(mailbox.endpoint)
         mailbox.answer.withLock { $0 = answer }
         var one: UInt8 = 1
         unsafe _ = write(mailbox.threadEnd, &one, 1)

@@ -7,6 +7,7 @@ import EventLoops
 @safe final class PoolEngine {
     let loop: EventLoop
     let origin: Origin
+    let proxy: HTTPProxy?
     let authority: String
     let configuration: HTTP2PoolConfiguration
     /// For connections opened from now on.
@@ -16,15 +17,17 @@ import EventLoops
     /// The moment of the event that is being worked on.
     var now = Moment.now
 
+    private let resolve: Resolve
     private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     private let retainedNames: [String]
     private var connections: [HTTP2Connection] = []
     private var nextConnection: UInt64 = 0
     private var plan: PoolPlan
+    private var addresses = AddressMemory()
 
     private var exchanges: [Exchange] = []
     private var free: [Int] = []
-    private var waiting = LinkedSlots(lists: 1)
+    private var waiting = LinkedSlots(lists: WaitingLine.allCases.count)
     private var waitingCount = 0
     private var pendingCount = 0
     private var wheel = DeadlineWheel(now: .now)
@@ -36,14 +39,16 @@ import EventLoops
     private(set) var totals = HTTP2PoolTotals()
 
     init(
-        on loop: EventLoop, origin: Origin, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
-        observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
+        on loop: EventLoop, origin: Origin, proxy: HTTPProxy?, trust: TLSTrust, configuration: HTTP2PoolConfiguration,
+        resolve: @escaping Resolve, observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     ) {
         precondition(
             configuration.initialStreamLimit >= 0 && configuration.maximumConnections > 0
                 && configuration.openingBurst > 0, "a configuration under which no request could ever be sent")
         self.loop = loop
         self.origin = origin
+        self.proxy = proxy
+        self.resolve = resolve
         self.trust = trust
         self.configuration = configuration
         self.observer = observer
@@ -59,30 +64,43 @@ import EventLoops
 
     // MARK: Requests
 
-    /// Takes a request in: on a connection at once, into the waiting line, or not at all.
+    /// Takes a request in: on a connection at once, into a waiting line, or not at all.
     func accept(
-        _ request: HTTP2Request, timeout: Duration, _ continuation: UnsafeContinuation<Exchange.Answer, Never>
+        _ request: HTTP2Request, timeout: Duration, leavingWithin: Duration?, avoiding avoided: HTTP2ConnectionID?,
+        _ continuation: UnsafeContinuation<Exchange.Answer, Never>
     ) {
         now = .now
-        if let refusal = refusal() {
+        if let refusal = refusal(of: request) {
             unsafe continuation.resume(returning: .failure(refusal))
             return
         }
         let exchange = takeExchange()
         unsafe exchange.begin(request, continuation, now: now)
         pendingCount += 1
-        let deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
-        wheel.insert(exchange.slot, deadline: deadline)
-        armWheel(for: deadline + DeadlineWheel.tickLength)
-        if waitingCount == 0, let connection = roomiest(), connection.send(exchange, now: now) { return }
-        waiting.append(exchange.slot)
+        exchange.avoided = avoided
+        exchange.deadline = now + min(timeout.wholeNanoseconds, configuration.requestTimeout.wholeNanoseconds)
+        let line = WaitingLine(exchange)
+        if waiting.first(of: line.rawValue) == nil, let connection = roomiest(for: exchange),
+            connection.send(exchange, now: now)
+        {
+            watch(exchange, until: exchange.deadline)
+            return
+        }
+        let leavesBy = leavingWithin.map { now + $0 } ?? exchange.deadline
+        watch(exchange, until: min(leavesBy, exchange.deadline))
+        waiting.append(exchange.slot, to: line.rawValue)
         waitingCount += 1
         replan()
     }
 
-    private func refusal() -> HTTP2Failure? {
+    private func watch(_ exchange: Exchange, until deadline: Moment) {
+        wheel.insert(exchange.slot, deadline: deadline)
+        armWheel(for: deadline + DeadlineWheel.tickLength)
+    }
+
+    private func refusal(of request: HTTP2Request) -> HTTP2Failure? {
         guard !isQuiescing else { return .notSent(.closing) }
-        let view = view()
+        let view = view(body: request.body.count)
         if let reason = plan.refusal(view, now: now) {
             replan()
             return .unreachable(reason)
@@ -100,7 +118,7 @@ import EventLoops
     private func resume(_ exchange: Exchange, _ answer: Exchange.Answer) {
         pendingCount -= 1
         // What a connection still answers after its goodbye says nothing about the next one.
-        if case .success = answer, exchange.connection?.state.isUsable == true { plan.answered() }
+        if case .success = answer, exchange.connection?.state.isUsable == true { plan.answered(now: now) }
         exchange.resume(answer)
         if isQuiescing, pendingCount == 0 { finishQuiescing() }
     }
@@ -120,22 +138,29 @@ import EventLoops
 
     /// Sends what waits, as far as there is room.
     func fill() {
-        while let slot = waiting.first(), let connection = roomiest() {
-            let exchange = exchanges[slot]
-            guard connection.send(exchange, now: now) else { continue }
-            waiting.remove(slot)
-            waitingCount -= 1
+        for line in WaitingLine.allCases {
+            while let slot = waiting.first(of: line.rawValue) {
+                let exchange = exchanges[slot]
+                guard let connection = roomiest(for: exchange) else { break }
+                guard connection.send(exchange, now: now) else { continue }
+                waiting.remove(slot, from: line.rawValue)
+                waitingCount -= 1
+                // It may have been watched for its leaving alone.
+                wheel.remove(slot)
+                watch(exchange, until: exchange.deadline)
+            }
         }
         if waitingCount > 0 { replan() }
     }
 
-    /// The connection with the fewest requests in flight among those that take one: the load spreads, and so does the
-    /// harm of one that stalls.
-    private func roomiest() -> HTTP2Connection? {
+    /// The connection with the fewest requests in flight among those that take this one: the load spreads, and so does
+    /// the harm of one that stalls.
+    private func roomiest(for exchange: Exchange) -> HTTP2Connection? {
+        let body = exchange.request.body.count
         var best: HTTP2Connection?
-        for connection in connections where connection.state.room > 0 {
+        for connection in connections where connection.id != exchange.avoided {
             if let chosen = best, chosen.state.inFlight <= connection.state.inFlight { continue }
-            best = connection
+            if connection.takes(body: body) { best = connection }
         }
         return best
     }
@@ -168,8 +193,9 @@ import EventLoops
 
     private func expire(_ exchange: Exchange) {
         guard let connection = exchange.connection else {
-            waiting.remove(exchange.slot)
+            waiting.remove(exchange.slot, from: WaitingLine(exchange).rawValue)
             waitingCount -= 1
+            for connection in connections { connection.waitedInVain(since: exchange.arrived, now: now) }
             let late = connections.contains { $0.state.isUsable } ? nil : connections.compactMap(\.state.waitsFor).first
             resume(exchange, .failure(late.map { .unreachable($0) } ?? .notSent(.waitedTooLong)))
             release(exchange)
@@ -186,7 +212,9 @@ import EventLoops
     func replan() {
         guard !isQuiescing || pendingCount > 0 else { return }
         now = .now
-        switch plan.step(view(), now: now) {
+        let first = WaitingLine.allCases.lazy.compactMap { self.waiting.first(of: $0.rawValue) }.first
+        let next = first.map { exchanges[$0].request.body.count } ?? 0
+        switch plan.step(view(body: next), now: now) {
         case .nothing: break
         case .lookAgain(let moment):
             if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in replan() } }
@@ -200,16 +228,29 @@ import EventLoops
         }
     }
 
-    private func view() -> PoolPlan.View {
+    /// Where requests go, and by which way.
+    var route: Route {
+        Route(
+            origin: origin, proxy: proxy, resolve: resolve,
+            uselessAddresses: { [weak self] in self?.addresses.useless(now: .now) ?? [] },
+            found: { [weak self] in self?.addresses.found($0, isUseful: $1, now: .now) })
+    }
+
+    /// The pool as a request with so large a body sees it.
+    private func view(body: Int) -> PoolPlan.View {
         var view = PoolPlan.View()
+        let elsewhere = waiting.first(of: WaitingLine.elsewhere.rawValue).map { exchanges[$0] }
+        view.needsAnother = elsewhere != nil
         for connection in connections {
             if connection.state.isConnecting { view.connecting += 1 }
             guard connection.state.isUsable else { continue }
             view.usable += 1
             if connection.state.wantsReplacement { view.toReplace += 1 }
-            if connection.state.room > 0 { view.hasRoom = true }
+            if !view.hasRoom, connection.takes(body: body) { view.hasRoom = true }
+            if connection.id != elsewhere?.avoided { view.needsAnother = false }
         }
-        view.waitingSince = waiting.first().map { exchanges[$0].arrived }
+        view.waitingSince =
+            waiting.first(of: WaitingLine.anywhere.rawValue).map { exchanges[$0].arrived } ?? elsewhere?.arrived
         return view
     }
 
@@ -251,8 +292,12 @@ import EventLoops
         connections.removeAll { $0 === connection }
         if let fault {
             plan.failed(fault, isWanted: waitingCount > 0, now: now, lot: Double.random(in: 0...1))
-            let view = view()
-            if view.usable == 0, view.connecting == 0 { failWaiting(.unreachable(fault)) }
+            let view = view(body: 0)
+            let isAnyLeft = connections.contains { $0.state.isUsable || $0.state.isConnecting }
+            if !isAnyLeft { failWaiting(.anywhere, .unreachable(fault)) }
+            if !isAnyLeft || view.connecting == 0 && view.needsAnother {
+                failWaiting(.elsewhere, .unreachable(fault))
+            }
         }
         fill()
         replan()
@@ -268,9 +313,9 @@ import EventLoops
         connections.count { $0.state.isUsable } > configuration.minimumConnections
     }
 
-    private func failWaiting(_ failure: HTTP2Failure) {
-        while let slot = waiting.first() {
-            waiting.remove(slot)
+    private func failWaiting(_ line: WaitingLine, _ failure: HTTP2Failure) {
+        while let slot = waiting.first(of: line.rawValue) {
+            waiting.remove(slot, from: line.rawValue)
             waitingCount -= 1
             conclude(exchanges[slot], .failure(failure))
             release(exchanges[slot])
@@ -280,6 +325,16 @@ import EventLoops
     /// Takes a connection out of use on a caller's word.
     func retire(_ id: HTTP2ConnectionID) {
         connections.first { $0.id == id }?.retire(.askedByCaller)
+        replan()
+    }
+
+    /// Has a connection make way for another on a caller's word, without ever leaving the pool without one.
+    func replace(_ id: HTTP2ConnectionID) {
+        guard let connection = connections.first(where: { $0.id == id }) else { return }
+        let hasAnother = connections.contains {
+            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement
+        }
+        if hasAnother { connection.retire(.askedByCaller) } else { connection.askForReplacement() }
         replan()
     }
 
@@ -307,7 +362,7 @@ import EventLoops
     /// Ends everything now.
     func close() {
         isQuiescing = true
-        failWaiting(.notSent(.closing))
+        for line in WaitingLine.allCases { failWaiting(line, .notSent(.closing)) }
         for connection in connections { connection.end(.closing) }
         wheelTimer?.disarm()
         finishQuiescing()
@@ -318,7 +373,7 @@ import EventLoops
         var snapshot = HTTP2PoolSnapshot(totals: totals)
         for connection in connections {
             switch connection.state.phase {
-            case .resolving, .racing, .handshaking: snapshot.connecting += 1
+            case .resolving, .racing, .tunnelling, .handshaking: snapshot.connecting += 1
             case .open:
                 snapshot.open += 1
                 snapshot.streamLimit += connection.state.limit
@@ -331,4 +386,15 @@ import EventLoops
         snapshot.isQuiescing = isQuiescing
         return snapshot
     }
+}
+
+/// Where a request waits.
+private enum WaitingLine: Int, CaseIterable {
+    /// For any connection.
+    case anywhere
+    /// For any but one. Whoever waits here may wait for a connection yet to be opened, so nobody else waits behind it.
+    case elsewhere
+
+    /// Where this one waits, if it does.
+    init(_ exchange: Exchange) { self = exchange.avoided == nil ? .anywhere : .elsewhere }
 }

@@ -11,6 +11,8 @@ struct PoolPlan {
         var toReplace = 0
         /// Whether one of them takes a request right now.
         var hasRoom = false
+        /// Whether somebody waits who may go by none of the connections there are.
+        var needsAnother = false
         /// Since when the first in the waiting line waits; nil when nobody does.
         var waitingSince: Moment?
     }
@@ -71,6 +73,8 @@ struct PoolPlan {
             wanted = now
         } else if view.toReplace > 0 {
             wanted = now
+        } else if view.needsAnother, view.usable < configuration.maximumConnections {
+            wanted = now
         } else if wasUsed, view.usable < configuration.minimumConnections {
             wanted = now
         } else if let waitingSince = view.waitingSince, !view.hasRoom, view.usable > 0,
@@ -102,11 +106,12 @@ struct PoolPlan {
         notBefore = now + Int64(pause)
     }
 
-    /// Notes an answer: the peer is well.
-    mutating func answered() {
-        guard lastFault != nil else { return }
+    /// Notes an answer: the peer is well. Where it wants us to be slower, that lasts its time all the same.
+    mutating func answered(now: Moment) {
+        guard let lastFault else { return }
+        if case .goodbyeWithError = lastFault, let notBefore, now < notBefore { return }
         failures = 0
-        lastFault = nil
+        self.lastFault = nil
         notBefore = nil
     }
 

@@ -46,6 +46,9 @@ struct SocketAddress: Sendable, Hashable {
         return addresses.isEmpty ? .failure(.nameNotResolved(code: EAI_NONAME)) : .success(addresses)
     }
 
+    /// What the system's resolver knows: the `hosts` file, the name servers, whatever it is set up to ask.
+    static let bySystem: Resolve = { all(of: $0.host, port: $0.port, onlyLiteral: false) }
+
     /// Starts to connect a new non-blocking socket.
     ///
     /// It gets TCP_NODELAY (a request must not wait for the last one's acknowledgement), keep-alive, and a bound on

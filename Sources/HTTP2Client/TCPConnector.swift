@@ -5,6 +5,7 @@ import Glibc
 final class TCPConnector {
     private let loop: EventLoop
     private let ended: (Result<Int32, Unreachable>) -> Void
+    private let found: (SocketAddress, _ isUseful: Bool) -> Void
     private var race: AddressRace
     private var attempts: [Int: Attempt] = [:]
     private var timer: LoopTimer?
@@ -15,12 +16,20 @@ final class TCPConnector {
         let watcher: DescriptorWatcher
     }
 
-    /// Makes a connector. `ended` is called once, possibly from within ``start()``, with the connected socket, which
-    /// then belongs to the callee; never after ``cancel()``.
-    init(_ addresses: [SocketAddress], on loop: EventLoop, ended: @escaping (Result<Int32, Unreachable>) -> Void) {
+    /// Makes a connector for a race.
+    ///
+    /// `ended` is called once, possibly from within ``start()``, with the connected socket, which then belongs to the
+    /// callee; never after ``cancel()``. Before it, `found` is told of each address whether it was of use: one that
+    /// failed, or still had no answer when one that started later had it, was not.
+    init(
+        _ race: AddressRace, on loop: EventLoop,
+        found: @escaping (SocketAddress, _ isUseful: Bool) -> Void = { _, _ in },
+        ended: @escaping (Result<Int32, Unreachable>) -> Void
+    ) {
         self.loop = loop
+        self.found = found
         self.ended = ended
-        race = AddressRace(addresses)
+        self.race = race
     }
 
     deinit { cancel() }
@@ -58,6 +67,7 @@ final class TCPConnector {
                 step = .wait
             } catch {
                 guard case .connectFailed(let errno) = error else { preconditionFailure("an unforeseen failure") }
+                found(race.addresses[index], false)
                 step = race.failed(index, errno: errno, now: .now)
             }
         }
@@ -75,9 +85,12 @@ final class TCPConnector {
         let errno = SocketAddress.connectResult(of: attempt.descriptor)
         guard errno == 0 else {
             close(attempt.descriptor)
+            found(race.addresses[index], false)
             perform(race.failed(index, errno: errno, now: .now))
             return
         }
+        for earlier in race.underWay where earlier < index { found(race.addresses[earlier], false) }
+        found(race.addresses[index], true)
         cancel()
         ended(.success(attempt.descriptor))
     }

@@ -1,7 +1,8 @@
 import EventLoops
 import Glibc
 
-/// Makes one TLS connection: asks the name servers, lets the addresses race, shakes hands. Loop thread.
+/// Makes one TLS connection: asks the name servers, lets the addresses race, asks the proxy for a tunnel where there is
+/// one, shakes hands. Loop thread.
 ///
 /// It has no clock of its own but the race's; its owner bounds each step and gives up by ``cancel()``.
 final class TLSDialer {
@@ -9,7 +10,9 @@ final class TLSDialer {
     enum Progress {
         /// The addresses are known.
         case resolved
-        /// TCP stands.
+        /// TCP stands to the proxy, which is asked for a tunnel.
+        case tunnelling
+        /// TCP stands, through the tunnel where there is a proxy.
         case connected
         /// TLS stands, and the channel belongs to whoever is told. The dialer is done.
         case done(TLSChannel)
@@ -18,18 +21,19 @@ final class TLSDialer {
     }
 
     private let loop: EventLoop
-    private let origin: Origin
+    private let route: Route
     private let trust: TLSTrust
     private let told: (Progress) -> Void
     private var lookup: NameLookup?
     private var connector: TCPConnector?
+    private var tunnel: ProxyTunnel?
     private var channel: TLSChannel?
     private var watcher: DescriptorWatcher?
     private var isOver = false
 
     /// Makes a dialer; `told` is called for each step, possibly from within ``start()``, and never after ``cancel()``.
-    init(_ origin: Origin, trust: TLSTrust, on loop: EventLoop, told: @escaping (Progress) -> Void) {
-        self.origin = origin
+    init(_ route: Route, trust: TLSTrust, on loop: EventLoop, told: @escaping (Progress) -> Void) {
+        self.route = route
         self.trust = trust
         self.loop = loop
         self.told = told
@@ -37,14 +41,15 @@ final class TLSDialer {
 
     /// Begins.
     func start() {
-        if origin.isLiteral {
-            resolved(SocketAddress.all(of: origin.host, port: origin.port, onlyLiteral: true))
+        let next = route.firstStop
+        if next.isLiteral {
+            resolved(SocketAddress.all(of: next.host, port: next.port, onlyLiteral: true))
             return
         }
         do throws(Unreachable) {
-            lookup = try NameLookup(origin, on: loop) { [weak self] in self?.resolved($0) }
+            lookup = try NameLookup(next, by: route.resolve, on: loop) { [weak self] in self?.resolved($0) }
         } catch {
-            fail(error)
+            failOnTheWay(error)
         }
     }
 
@@ -53,12 +58,19 @@ final class TLSDialer {
         isOver = true
         lookup?.cancel()
         connector?.cancel()
+        tunnel?.cancel()
         watcher?.cancel()
         channel?.close()
         lookup = nil
         connector = nil
+        tunnel = nil
         watcher = nil
         channel = nil
+    }
+
+    /// Whoever does not reach the proxy must not be told that it is the origin.
+    private func failOnTheWay(_ reason: Unreachable) {
+        fail(route.proxy == nil ? reason : .proxyUnreachable(reason))
     }
 
     private func fail(_ reason: Unreachable) {
@@ -70,14 +82,13 @@ final class TLSDialer {
         lookup?.cancel()
         lookup = nil
         switch answer {
-        case .failure(let reason): fail(reason)
+        case .failure(let reason): failOnTheWay(reason)
         case .success(let addresses):
             told(.resolved)
             guard !isOver else { return }
             // Within a family by lot, to spread the load over what the name servers offer.
-            connector = TCPConnector(addresses.shuffledWithinFamilies(), on: loop) { [weak self] in
-                self?.connected($0)
-            }
+            let race = AddressRace(addresses.shuffledWithinFamilies(), behindOthers: route.uselessAddresses())
+            connector = TCPConnector(race, on: loop, found: route.found) { [weak self] in self?.connected($0) }
             connector?.start()
         }
     }
@@ -85,20 +96,41 @@ final class TLSDialer {
     private func connected(_ answer: Result<Int32, Unreachable>) {
         connector = nil
         switch answer {
-        case .failure(let reason): fail(reason)
+        case .failure(let reason): failOnTheWay(reason)
         case .success(let descriptor):
-            guard let channel = TLSChannel(descriptor: descriptor, origin: origin, trust: trust) else {
-                fail(.tlsFailed(reason: 0))
+            guard let proxy = route.proxy else {
+                stands(descriptor)
                 return
             }
-            self.channel = channel
-            watcher = DescriptorWatcher(
-                on: loop, descriptor: descriptor,
-                readable: { [weak self] in self?.handshake() },
-                writable: { [weak self] in self?.handshake() })
-            told(.connected)
-            if !isOver { handshake() }
+            let tunnel = ProxyTunnel(descriptor, request: proxy.request(for: route.origin), on: loop) { [weak self] in
+                self?.tunnelled($0)
+            }
+            self.tunnel = tunnel
+            told(.tunnelling)
+            if !isOver { tunnel.start() }
         }
+    }
+
+    private func tunnelled(_ answer: Result<Int32, Unreachable>) {
+        tunnel = nil
+        switch answer {
+        case .failure(let reason): fail(reason)
+        case .success(let descriptor): stands(descriptor)
+        }
+    }
+
+    private func stands(_ descriptor: Int32) {
+        guard let channel = TLSChannel(descriptor: descriptor, origin: route.origin, trust: trust) else {
+            fail(.tlsFailed(reason: 0))
+            return
+        }
+        self.channel = channel
+        watcher = DescriptorWatcher(
+            on: loop, descriptor: descriptor,
+            readable: { [weak self] in self?.handshake() },
+            writable: { [weak self] in self?.handshake() })
+        told(.connected)
+        if !isOver { handshake() }
     }
 
     private func handshake() {
@@ -121,6 +153,23 @@ final class TLSDialer {
             fail(error)
         }
     }
+}
+
+/// Where a connection goes and by which way.
+struct Route {
+    /// With whom TLS is spoken, whose name the certificate must carry.
+    var origin: Origin
+    /// Who is asked for a tunnel on the way; nil: nobody.
+    var proxy: HTTPProxy?
+    /// Finds the addresses of what TCP goes to.
+    var resolve: Resolve
+    /// The addresses that were of no use lately.
+    var uselessAddresses: () -> Set<SocketAddress>
+    /// Is told of an address whether it was of use.
+    var found: (SocketAddress, _ isUseful: Bool) -> Void
+
+    /// What TCP goes to.
+    var firstStop: Endpoint { proxy?.endpoint ?? origin.endpoint }
 }
 
 extension [SocketAddress] {

@@ -29,6 +29,16 @@ package enum Unreachable: Error, Sendable, Equatable {
     case noAnswer
     /// The peer said goodbye with a code that finds fault with us (RFC 9113, section 7).
     case goodbyeWithError(code: UInt32)
+    /// No connection to the proxy, for the reason within.
+    indirect case proxyUnreachable(Unreachable)
+    /// The proxy took the connection and did not answer in time.
+    case proxyTimeout
+    /// The proxy makes no tunnel to the origin; `status` is its answer, three digits and no 2xx.
+    case proxyRefused(status: Int)
+    /// The proxy's answer is none to `CONNECT`: not HTTP/1, or without an end.
+    case proxyAnswerInvalid
+    /// The proxy ended the connection without an answer.
+    case proxyHungUp
     /// Made without trying: an attempt has just failed, and the next one is not due yet.
     indirect case backingOff(after: Unreachable)
 
@@ -48,6 +58,13 @@ package enum Unreachable: Error, Sendable, Equatable {
         case .settingsTimeout: "settings_timeout"
         case .noAnswer: "no_answer"
         case .goodbyeWithError: "goodbye_with_error"
+        case .proxyUnreachable: "proxy_unreachable"
+        case .proxyTimeout: "proxy_timeout"
+        case .proxyRefused(status: 407): "proxy_wants_credentials"
+        case .proxyRefused(status: 403): "proxy_forbids"
+        case .proxyRefused: "proxy_refused"
+        case .proxyAnswerInvalid: "proxy_answer_invalid"
+        case .proxyHungUp: "proxy_hung_up"
         case .backingOff: "backing_off"
         }
     }
@@ -56,11 +73,15 @@ package enum Unreachable: Error, Sendable, Equatable {
     /// seconds is of no use.
     package var needsOperator: Bool {
         switch self {
-        case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost, .notHTTP2: true
+        case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost, .notHTTP2,
+            .proxyAnswerInvalid:
+            true
         case .nameNotResolved, .nameTimeout, .connectFailed, .connectTimeout, .tlsTimeout, .tlsFailed,
-            .settingsTimeout, .noAnswer, .goodbyeWithError:
+            .settingsTimeout, .noAnswer, .goodbyeWithError, .proxyTimeout, .proxyHungUp:
             false
-        case .backingOff(let cause): cause.needsOperator
+        // A proxy that is overloaded, or does not reach the origin at the moment, answers 5xx or says "later".
+        case .proxyRefused(let status): !(500...599).contains(status) && status != 408 && status != 429
+        case .proxyUnreachable(let cause), .backingOff(let cause): cause.needsOperator
         }
     }
 }
@@ -85,6 +106,13 @@ extension Unreachable: CustomStringConvertible {
         case .settingsTimeout: "the peer never began to speak HTTP/2"
         case .noAnswer: "the peer took the connection and answered nothing"
         case .goodbyeWithError(let code): "the peer said goodbye with error code \(code)"
+        case .proxyUnreachable(let cause): "no way to the proxy: \(cause)"
+        case .proxyTimeout: "the proxy did not answer in time"
+        case .proxyRefused(status: 407): "proxy refused with status 407 (check the user name and password)"
+        case .proxyRefused(status: 403): "proxy refused with status 403 (it must allow this host and port)"
+        case .proxyRefused(let status): "proxy refused with status \(status)"
+        case .proxyAnswerInvalid: "the proxy's answer is none to CONNECT in HTTP/1.1"
+        case .proxyHungUp: "the proxy ended the connection without an answer"
         case .backingOff(let cause): "waiting before the next attempt after: \(cause)"
         }
     }

@@ -1,10 +1,5 @@
 /// What the server refuses by itself, before or instead of the handler. The application finds the words
 /// (``HTTPRequestHandler/refusal(_:of:)``); the connection is closed after each of them.
-///
-/// libmicrohttpd answers a few things before anybody is asked, with a body of its own in HTML: a request line without a
-/// version or with one that is not `HTTP/1.x`, a header line without a colon, a `Content-Length` that is not a
-/// number, a broken chunk, and a head that does not fit in ``HTTPServerConfiguration/connectionMemory``. Version 0.9.75
-/// has no hook for them; their statuses are the ones below, and 505 for other versions of HTTP.
 package enum HTTPRefusal: Sendable, Equatable {
     /// Meant for 400: the head breaks a rule of HTTP/1.1, or of this server's stricter ones.
     case malformed(Malformation)
@@ -12,8 +7,7 @@ package enum HTTPRefusal: Sendable, Equatable {
     case requestTimeout
     /// Meant for 413: the body is larger than ``HTTPServerConfiguration/maximumBody``, or says that it will be.
     case bodyTooLarge
-    /// Meant for 414: the target alone is larger than ``HTTPServerConfiguration/maximumHead``, or has too many
-    /// arguments for the memory of its connection.
+    /// Meant for 414: the request line alone is larger than ``HTTPServerConfiguration/maximumHead``.
     case targetTooLong
     /// Meant for 417: an expectation other than `100-continue` (RFC 9110 section 10.1.1).
     case expectationFailed
@@ -21,6 +15,8 @@ package enum HTTPRefusal: Sendable, Equatable {
     case headersTooLarge
     /// Meant for 501: a transfer coding other than `chunked` (RFC 9112 section 6.1).
     case unsupportedTransferCoding
+    /// Meant for 505: a version of HTTP other than 1.0 and 1.1 (RFC 9110 section 15.6.6).
+    case unsupportedVersion
     /// Meant for 503: there are ``HTTPServerConfiguration/maximumConnections`` connections already, or this address
     /// holds as many as ``HTTPServerConfiguration/addressCensus`` allows.
     case tooManyConnections
@@ -29,7 +25,7 @@ package enum HTTPRefusal: Sendable, Equatable {
     case shuttingDown
 }
 
-/// The rule of a request's head that was broken. For counting: nothing of the request is in it.
+/// The rule of HTTP/1.1 that was broken. For counting: nothing of the request is in it.
 package enum Malformation: Sendable, Equatable, CaseIterable {
     /// The method is not a token, or is `CONNECT`.
     case method
@@ -37,20 +33,21 @@ package enum Malformation: Sendable, Equatable, CaseIterable {
     /// or an authority. RFC 9112 section 3.2.2 asks servers to take absolute URIs; only proxies are ever sent them, and
     /// a host that may stand in two places is a way to smuggle.
     case target
-    /// The version is neither `HTTP/1.0` nor `HTTP/1.1`.
+    /// There is no version, or it is not `HTTP/` and two digits.
     case version
-    /// There is more, or less, in the head than its parts account for: a line that ends with a bare LF, a folded line,
-    /// a NUL, more than one blank in the request line.
+    /// A line of the head ends with a bare LF, or continues the one before.
     case layout
-    /// A field name is empty or not a token; a blank before the colon is the common case.
+    /// A field name is empty, not a token, or without its colon; a blank before the colon is the common case.
     case fieldName
     /// A field value holds a control character, a bare CR among them.
     case fieldValue
     /// HTTP/1.1 without `Host`, more than one of them, or one that cannot be a host.
     case host
-    /// `Content-Length` more than once, be they equal or not.
+    /// `Content-Length` more than once, be they equal or not, or not all digits.
     case contentLength
     /// `Transfer-Encoding` with `Content-Length` or in HTTP/1.0, or one in which `chunked` is not the last coding,
     /// stands twice, or is not alone on its line.
     case transferEncoding
+    /// The chunks of a body, or the trailers after them, have not their form.
+    case chunks
 }

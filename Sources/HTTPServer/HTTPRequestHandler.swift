@@ -17,9 +17,17 @@ package protocol HTTPRequestHandler: Sendable {
     /// `request` is there where only the body is at fault (``HTTPRefusal/bodyTooLarge``) and is empty of it: an
     /// application that would have refused the request for its head says that first.
     func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse
+
+    /// Whether a request, which is without its body here, is answered without a look at it. Asked where the body is larger
+    /// than ``HTTPServerConfiguration/maximumBody``: such a request is handed on with an empty one in place of being
+    /// refused, and the connection closes after the answer.
+    func ignoresBody(of request: HTTPRequest) -> Bool
 }
 
 extension HTTPRequestHandler {
+    /// No body is ignored.
+    package func ignoresBody(of request: HTTPRequest) -> Bool { false }
+
     /// Nothing is answered at once.
     package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? { nil }
 }

@@ -1,5 +1,3 @@
-import CMicrohttpd
-
 /// An answer. `Date`, `Content-Length` and `Connection` are added where they belong and are not given here.
 package struct HTTPResponse: Sendable {
     /// The status code, 200 to 599.
@@ -28,71 +26,91 @@ package struct HTTPResponse: Sendable {
 
     /// The same answer, encoded once and shared by all who give it, on any loop: for the answers that never change.
     package func prepared() -> HTTPResponse {
-        HTTPResponse(
-            status: status, headers: headers, body: body,
-            encoded: EncodedResponse(headers: headers, body: body))
+        HTTPResponse(status: status, headers: headers, body: body, encoded: EncodedResponse(self))
     }
 
-    /// Hands the response to libmicrohttpd for a connection that waits for it.
+    /// What the answer says of the connection (RFC 9112 section 9.6).
+    enum Persistence {
+        /// HTTP/1.1 keeps it without a word.
+        case kept
+        /// HTTP/1.0 has to be told.
+        case keptByRequest
+        case closed
+
+        fileprivate var line: [UInt8] {
+            switch self {
+            case .kept: []
+            case .keptByRequest: Self.keepLine
+            case .closed: Self.closeLine
+            }
+        }
+
+        private static let keepLine = Array("Connection: keep-alive\r\n".utf8)
+        private static let closeLine = Array("Connection: close\r\n".utf8)
+    }
+
+    /// Adds the answer's bytes. The answer to a HEAD is without its body.
     ///
-    /// - Parameter closing: whether the connection is closed afterwards and the answer says so.
-    /// - Returns: whether the library took it; it does not when the connection already has an answer.
-    func queue(on connection: OpaquePointer, closing: Bool) -> Bool {
-        let encoded = self.encoded ?? EncodedResponse(headers: headers, body: body, closing: closing)
-        return unsafe MHD_queue_response(connection, UInt32(status), encoded.pointer(closing: closing)) == .YES
-    }
-
-    /// The response as bytes, where it goes past libmicrohttpd. It says that the connection closes. The answer to a HEAD
-    /// is without its body.
-    func bytes(date: String, toHead: Bool = false) -> [UInt8] {
-        var head = "HTTP/1.1 \(status) \(unsafe String(cString: MHD_get_reason_phrase_for(UInt32(status))))\r\n"
-        head += "Date: \(date)\r\nConnection: close\r\n"
-        for (name, value) in headers { head += "\(name): \(value)\r\n" }
-        head += "Content-Length: \(body.count)\r\n\r\n"
-        return toHead ? Array(head.utf8) : Array(head.utf8) + body
+    /// - Parameter date: the `Date` line with its end.
+    func append(to output: inout [UInt8], date: [UInt8], persistence: Persistence, toHead: Bool) {
+        let encoded = self.encoded ?? EncodedResponse(self)
+        output += encoded.start
+        output += date
+        output += persistence.line
+        output += encoded.fields
+        if !toHead { output += body }
     }
 }
 
-/// libmicrohttpd's form of an answer: one that leaves the connection open, one that closes it, or both.
-///
-/// `@unchecked Sendable`: the pointers never change, and the library counts references to a response under a lock of
-/// its own.
-@safe private final class EncodedResponse: @unchecked Sendable {
-    private let keeping: OpaquePointer?
-    private let closing: OpaquePointer?
+/// An answer's head without what differs from one time to the next.
+private struct EncodedResponse: Sendable {
+    /// The status line.
+    let start: [UInt8]
+    /// The fields and the empty line.
+    let fields: [UInt8]
 
-    /// Both forms.
-    init(headers: [(name: String, value: String)], body: [UInt8]) {
-        unsafe keeping = Self.make(headers, body, closing: false)
-        unsafe closing = Self.make(headers, body, closing: true)
-    }
-
-    /// The one form that is needed.
-    init(headers: [(name: String, value: String)], body: [UInt8], closing: Bool) {
-        unsafe keeping = closing ? nil : Self.make(headers, body, closing: false)
-        unsafe self.closing = closing ? Self.make(headers, body, closing: true) : nil
-    }
-
-    deinit {
-        if let keeping = unsafe keeping { unsafe MHD_destroy_response(keeping) }
-        if let closing = unsafe closing { unsafe MHD_destroy_response(closing) }
-    }
-
-    func pointer(closing: Bool) -> OpaquePointer? { unsafe closing ? self.closing : keeping }
-
-    private static func make(
-        _ headers: [(name: String, value: String)], _ body: [UInt8], closing: Bool
-    ) -> OpaquePointer {
-        let response = unsafe body.withUnsafeBytes { bytes in
-            unsafe MHD_create_response_from_buffer(
-                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+    init(_ response: HTTPResponse) {
+        start = Array("HTTP/1.1 \(response.status) \(reasonPhrase(response.status))\r\n".utf8)
+        var fields: [UInt8] = []
+        for (name, value) in response.headers {
+            let line = Array("\(name): \(value)".utf8)
+            precondition(line.span.isFieldValue, "a response header that cannot be sent")
+            fields += line
+            fields += [.carriageReturn, .lineFeed]
         }
-        guard let response = unsafe response else { preconditionFailure("out of memory for a response") }
-        for (name, value) in headers {
-            let added = unsafe MHD_add_response_header(response, name, value)
-            precondition(added == .YES, "a response header that cannot be sent")
+        // A 204 must not have one (RFC 9110 section 8.6), and a 304 has no body that it could be of.
+        if response.status != 204 && response.status != 304 {
+            fields += Array("Content-Length: \(response.body.count)\r\n".utf8)
         }
-        if closing { unsafe MHD_add_response_header(response, "Connection", "close") }
-        return unsafe response
+        self.fields = fields + [.carriageReturn, .lineFeed]
+    }
+}
+
+/// RFC 9110 section 15. Nobody has to read it; a status that stands in no table has none.
+private func reasonPhrase(_ status: Int) -> String {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 304: "Not Modified"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 410: "Gone"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 417: "Expectation Failed"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 505: "HTTP Version Not Supported"
+    default: ""
     }
 }

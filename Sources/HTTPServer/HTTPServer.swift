@@ -5,10 +5,10 @@ package import EventLoops
 /// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the
 /// configuration; what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).
 ///
-/// A sender that half-closes after its request is answered, but nothing else on that connection is. Where the end of
-/// the stream arrives together with a request or a part of one, the connection is closed up to two seconds later.
+/// A sender that half-closes is answered whatever it has sent whole. What is taken for a request, and what becomes of
+/// the connection, is in `docs/http.md`.
 ///
-/// Nothing here raises SIGPIPE: the library and this room send with `MSG_NOSIGNAL`.
+/// Nothing here raises SIGPIPE: everything is sent with `MSG_NOSIGNAL`.
 package actor HTTPServer {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -18,7 +18,7 @@ package actor HTTPServer {
     private let configuration: HTTPServerConfiguration
     private let handler: any HTTPRequestHandler
     private var listener: ListeningSocket?
-    private var daemon: Daemon?
+    private var serverLoop: ServerLoop?
     private var drained: [CheckedContinuation<Void, Never>] = []
     private var drainTimer: LoopTimer?
 
@@ -39,20 +39,24 @@ package actor HTTPServer {
     }
 
     /// Starts to accept connections. Once only.
-    ///
-    /// - Throws: ``HTTPServerError/cannotStart`` when memory or descriptors ran out.
-    package func start() throws(HTTPServerError) {
+    package func start() {
         guard let listener = listener.take() else { preconditionFailure("a server starts once") }
-        let daemon = Daemon(
+        let serverLoop = ServerLoop(
             on: loop, configuration: configuration, handler: handler,
             begin: { exchange, request in self.serve(exchange, request) },
             settled: { self.checkDrained() })
-        guard daemon.start(listening: listener) else { throw .cannotStart }
-        self.daemon = daemon
+        serverLoop.start(listening: listener)
+        self.serverLoop = serverLoop
     }
 
-    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset.
-    package func stopAccepting() { daemon?.stopAccepting() }
+    /// Closes the listener. Open connections go on; connections that wait in the backlog are reset, unless somebody else has
+    /// a descriptor of the same socket (``ListeningSocket/anotherDescriptor()``).
+    package func stopAccepting() { serverLoop?.stopAccepting() }
+
+    /// Ends every connection with the next answer on it, and goes on accepting. For whoever hands the port on: a connection
+    /// that is closed while nothing is under way may cross with a request, and one that an answer closes costs none (RFC
+    /// 9112 section 9.6).
+    package func part() { serverLoop?.part() }
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
     /// `Connection: close` after the answer to the request they are sending or waiting for. A request that is not whole
@@ -61,8 +65,8 @@ package actor HTTPServer {
     /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
     ///   ``stop()``.
     package func drain(within duration: Duration) async -> Int {
-        guard let daemon else { return 0 }
-        daemon.drain()
+        guard let serverLoop else { return 0 }
+        serverLoop.drain()
         await withCheckedContinuation { waiter in
             // A task that does not prefer the loop goes through its queue once more before it comes to be here, and by
             // then the server may have been stopped, or the last answer given.
@@ -80,16 +84,16 @@ package actor HTTPServer {
     /// effect at the turn's end.
     package func stop() {
         listener = nil
-        daemon?.stop()
-        daemon = nil
+        serverLoop?.stop()
+        serverLoop = nil
         endDrain()
     }
 
     /// The number of open connections.
-    package var openConnections: Int { daemon?.connections.count ?? 0 }
+    package var openConnections: Int { serverLoop?.connections.count ?? 0 }
 
     /// The number of requests whose first line has arrived and whose answer has not been sent.
-    package var exchangesInFlight: Int { daemon?.exchangesInFlight ?? 0 }
+    package var exchangesInFlight: Int { serverLoop?.exchangesInFlight ?? 0 }
 
     private func checkDrained() {
         if exchangesInFlight == 0, !drained.isEmpty { endDrain() }
@@ -119,17 +123,5 @@ package actor HTTPServer {
         let response = await handler.respond(to: request, exchange: exchange)
         exchange.finish(with: response)
         handlersRunning -= 1
-    }
-}
-
-/// Why a server could not start.
-package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
-    /// libmicrohttpd refused: out of memory or of file descriptors.
-    case cannotStart
-
-    package var description: String {
-        switch self {
-        case .cannotStart: "the HTTP server could not be started (out of memory or file descriptors)"
-        }
     }
 }

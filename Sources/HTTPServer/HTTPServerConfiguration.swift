@@ -6,15 +6,11 @@ package struct HTTPServerConfiguration: Sendable {
     package var maximumHead = 8192
     /// The largest number of header fields.
     package var maximumFields = 100
-    /// What libmicrohttpd may hold for one connection, in bytes: the head, 64 bytes for each field, and later the head
-    /// of the answer. It is all touched once a connection has been used, so it is what an idle connection costs. A head
-    /// that does not fit is refused by the library itself.
-    package var connectionMemory = 12 * 1024
-    /// How long a connection may be silent, in whole seconds, except while its request is being answered.
+    /// How long a connection may be silent between two requests or before the first, and how long a sender may take to
+    /// read an answer. Kept to a second.
     package var idleTimeout: Duration = .seconds(60)
-    /// From the end of the request line until head and body must be complete. The request line itself must be complete
-    /// within `idleTimeout` plus this, so that no drip of bytes holds a connection for ever. Kept to a quarter of its
-    /// length or a second, whichever is shorter.
+    /// From the first byte of a request until its head and body must be complete. Kept to a quarter of its length or a
+    /// second, whichever is shorter.
     package var requestTimeout: Duration = .seconds(10)
     /// At most so many connections; further ones are refused (``HTTPRefusal/tooManyConnections``).
     package var maximumConnections = 10_000
@@ -31,9 +27,7 @@ package struct HTTPServerConfiguration: Sendable {
     func check() {
         precondition(maximumBody >= 0, "a body cannot be smaller than nothing")
         precondition(maximumHead > 0 && maximumFields > 0, "a request needs a head")
-        precondition(
-            connectionMemory >= maximumHead && connectionMemory >= 4096,
-            "a head, and the head of the answer, must fit in the memory of its connection")
+        precondition(maximumHead < ServerLoop.maximumInput, "a head must fit in what a connection may keep")
         precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
         precondition(maximumConnections > 0 && maximumConnections <= 1 << 30, "a server needs connections")
         precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")

@@ -1,5 +1,3 @@
-import CMicrohttpd
-
 #if canImport(Glibc)
     import Glibc
 #endif
@@ -60,13 +58,39 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     private init(listening descriptor: Int32) {
         self.descriptor = descriptor
+        // The port stands in the same place in both families.
+        port = UInt16(bigEndian: Self.address(of: descriptor).sin6_port)
+    }
+
+    /// The address it is bound to, as text; empty where it is no IP address.
+    package var host: String {
+        var address = Self.address(of: descriptor)
+        let family = Int32(address.sin6_family)
+        guard family == AF_INET || family == AF_INET6 else { return "" }
+        // Where the address stands in sockaddr_in and in sockaddr_in6.
+        let place = family == AF_INET ? 4 : 8
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        unsafe withUnsafeBytes(of: &address) { bytes in
+            unsafe _ = inet_ntop(family, bytes.baseAddress?.advanced(by: place), &text, socklen_t(text.count))
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func address(of descriptor: Int32) -> sockaddr_in6 {
         var address = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         unsafe withUnsafeMutableBytes(of: &address) { bytes in
             unsafe _ = getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
         }
-        // The port stands in the same place in both families.
-        port = UInt16(bigEndian: address.sin6_port)
+        return address
+    }
+
+    /// One more descriptor of the same socket, which the caller closes. As long as any is open, in this process or another,
+    /// connections go on to wait in the socket's backlog, for whoever accepts them.
+    package func anotherDescriptor() throws(ListenError) -> Int32 {
+        let another = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard another >= 0 else { throw ListenError(errno: errno) }
+        return another
     }
 
     deinit { close(descriptor) }

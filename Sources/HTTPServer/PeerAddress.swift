@@ -1,4 +1,6 @@
-import CMicrohttpd
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Where a connection comes from, without its port: 128 bits in IPv6 form, an IPv4 address as `::ffff:a.b.c.d`.
 ///

@@ -33,31 +33,45 @@ package enum RateDecision: Sendable, Equatable {
 /// in passing, two for each attempt of any key of its stripe, and none that still counts is ever forgotten.
 package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     /// Attempts for each key in a window; 0 when the limit is turned off.
-    package let limit: Int
+    package var limit: Int { allowed.load(ordering: .relaxed) }
     /// Keys that may be remembered at once.
     package let maximumKeys: Int
 
     let stripes: [LimiterStripe<Key>]
     let keys = Atomic<Int>(0)
+    let allowed: Atomic<Int>
 
     /// Makes a limiter that remembers nothing yet.
     ///
     /// `limit` is at least 0, and 0 turns the limit off; `window` is from a nanosecond to a hundred years;
     /// `maximumKeys` is at least 1.
     package init(limit: Int, window: Duration, maximumKeys: Int) {
-        precondition(limit >= 0 && limit <= Int32.max / 4, "a limit out of range")
+        Self.check(limit)
         precondition(window >= .nanoseconds(1) && window <= .seconds(3_155_760_000), "a window out of range")
         precondition(maximumKeys >= 1, "a limiter without room for a key")
-        self.limit = limit
+        allowed = Atomic(limit)
         self.maximumKeys = maximumKeys
         let scale = WindowScale(window: window.wholeNanoseconds)
         stripes = (0..<64).map { _ in LimiterStripe(scale) }
+    }
+
+    /// Holds every key to another limit from now on. What is remembered stays: with a lower limit a key waits until enough
+    /// of its attempts have left the window, with a higher one it goes on at once. Nothing is remembered of the time in
+    /// which the limit was turned off.
+    package func change(limit: Int) {
+        Self.check(limit)
+        allowed.store(limit, ordering: .relaxed)
+    }
+
+    private static func check(_ limit: Int) {
+        precondition(limit >= 0 && limit <= Int32.max / 4, "a limit out of range")
     }
 
     /// Asks for one attempt of `key` at `now`, and records it when it is admitted.
     @specialized(where Key == ClientAddress)
     @specialized(where Key == CapabilityKey)
     package func admit(_ key: Key, at now: MonotonicInstant) -> RateDecision {
+        let limit = limit
         guard limit > 0 else { return .admitted }
         let now = now.nanoseconds
         precondition(now >= 0, "an instant from before the clock began")
@@ -65,7 +79,7 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         let stripe = stripes[Int(hash >> (UInt.bitWidth - 6))]
         let hashInStripe = UInt32(truncatingIfNeeded: hash)
         while true {
-            switch attempt(key, hash: hashInStripe, in: stripe, at: now) {
+            switch attempt(key, hash: hashInStripe, in: stripe, at: now, limit: limit) {
             case .decided(let decision): return decision
             case .full: guard reclaimAnywhere(at: now) else { return .crowded }
             }
@@ -77,7 +91,9 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         case full
     }
 
-    func attempt(_ key: Key, hash: UInt32, in stripe: LimiterStripe<Key>, at now: Int64) -> Step {
+    func attempt(
+        _ key: Key, hash: UInt32, in stripe: LimiterStripe<Key>, at now: Int64, limit: Int
+    ) -> Step {
         stripe.table.withLock { table in
             table.advance(to: now)
             let reclaimed = table.reclaim(atMost: 2)

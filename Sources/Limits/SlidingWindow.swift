@@ -27,7 +27,8 @@ struct SlidingWindow {
 
     /// Takes an attempt at `now`, which is not before the newest one; the window is not over.
     ///
-    /// Returns nil when it is admitted and recorded; otherwise the nanoseconds until the oldest attempt leaves.
+    /// Returns nil when it is admitted and recorded; otherwise the nanoseconds until one more is admitted: until the oldest
+    /// attempt leaves, or where the limit has been lowered, until so many have left that there are fewer than `limit`.
     mutating func admit(at now: WindowInstant, limit: Int, _ scale: WindowScale) -> Int64? {
         while older > 0 {
             guard age(of: ring[Int(first)], at: now) >= scale.windowTicks else { break }
@@ -35,8 +36,16 @@ struct SlidingWindow {
             older -= 1
         }
         guard count < limit else {
-            let oldest = older > 0 ? now.roundedDown - Int64(age(of: ring[Int(first)], at: now)) : newest
-            return (oldest + Int64(scale.windowTicks)) * scale.tick - now.nanoseconds
+            let last = Int32(count - limit)
+            let leaving: Int64
+            if last < older {
+                var place = first + last
+                if place >= Int32(ring.count) { place -= Int32(ring.count) }
+                leaving = now.roundedDown - Int64(age(of: ring[Int(place)], at: now))
+            } else {
+                leaving = newest
+            }
+            return (leaving + Int64(scale.windowTicks)) * scale.tick - now.nanoseconds
         }
         fitRing(limit: limit)
         var end = first + older

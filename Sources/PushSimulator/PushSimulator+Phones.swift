@@ -11,16 +11,37 @@ extension PushSimulator {
     }
 
     /// Ends a token: APNs answers 410 with this instant (milliseconds since 1970; nil is now), FCM 404 UNREGISTERED.
+    /// Until `noticedAfter` (whole seconds of the simulator's clock) has passed, pushes are accepted and reach nobody.
     package func declareDead(
-        _ token: String, platform: PhonePlatform, since: Int64? = nil, reason: DeathReason = .unregistered
+        _ token: String, platform: PhonePlatform, since: Int64? = nil, reason: DeathReason = .unregistered,
+        noticedAfter delay: Duration = .zero, timestamp: DeathTimestamp = .milliseconds
     ) {
-        let death = PhoneTable.Death(since: since ?? ledger.now, reason: reason)
+        let now = ledger.now
+        let death = PhoneTable.Death(
+            since: since ?? now, reason: reason, noticed: now + delay.components.seconds * 1000, timestamp: timestamp)
         ledger.updatePhones { $0.declareDead(PhoneAddress(token, platform), death) }
     }
 
     /// Takes back all that was declared about a token, faults too.
     package func forget(_ token: String, platform: PhonePlatform) {
         ledger.updatePhones { $0.forget(PhoneAddress(token, platform)) }
+    }
+
+    /// Brings a phone within reach of its push service, or out of it, where APNs keeps one notification for it and FCM a
+    /// hundred.
+    package func setOnline(_ isOnline: Bool, _ token: String, platform: PhonePlatform) {
+        ledger.setOnline(isOnline, PhoneAddress(token, platform))
+    }
+
+    /// What the phone shows now, oldest first: fewer than it got, where one took the place of another. Of the first ten
+    /// thousand phones that got anything.
+    package func shown(on token: String, platform: PhonePlatform) -> [DeliveredNotification] {
+        ledger.shown(on: PhoneAddress(token, platform))
+    }
+
+    /// Makes more pushes than these to one phone meet TooManyRequests, or QUOTA_EXCEEDED. Refused ones do not count.
+    package func limitPushes(to platform: PhonePlatform, _ rates: PushRate...) {
+        ledger.setRates(rates, of: platform == .ios ? .apnsProduction : .fcm)
     }
 
     // MARK: Faults
@@ -56,6 +77,12 @@ extension PushSimulator {
         ledger.setBehaviour(behaviour, of: service)
     }
 
+    /// Sets how the next connections to a service behave, each as the next one of these; later ones behave as
+    /// ``setBehaviour(_:of:)`` says.
+    package func setNextBehaviours(_ behaviours: ConnectionBehaviour..., of service: SimulatedService) {
+        ledger.setNextBehaviours(behaviours, of: service)
+    }
+
     /// Sends a GOAWAY on every open connection of a service; gives how many there were.
     @discardableResult
     package func goAway(_ goAway: GoAway = GoAway(), on service: SimulatedService) async -> Int {
@@ -72,9 +99,6 @@ extension PushSimulator {
     package func allow(concurrentStreams count: UInt32, on service: SimulatedService) async {
         await server.allow(concurrentStreams: count, on: service)
     }
-
-    /// Makes every access token given out so far worthless before its time.
-    package func revokeAccessTokens() { ledger.revokeAccessTokens() }
 
     // MARK: Time
 

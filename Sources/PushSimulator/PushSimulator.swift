@@ -33,7 +33,6 @@ package final class PushSimulator: Sendable {
     private let sockets: [SimulatedService: LoopbackSocket]
     private let loop: EventLoop
     let server: SimulatorServer
-    private let verifyingKey: ES256VerifyingKey
     private let assertionRules: AssertionRules
     private let phase = Mutex<Phase>(.made)
 
@@ -49,7 +48,7 @@ package final class PushSimulator: Sendable {
             sockets[service] = try LoopbackSocket(port: configuration.ports[service] ?? 0)
         }
         self.sockets = sockets
-        let context = try TLSServerContext()
+        let contexts = try TLSServerContexts()
         try SimulatorFiles.makeDirectory(configuration.directory)
         // A relay that runs elsewhere reads the paths.
         let directory = try SimulatorFiles.absolutePath(of: configuration.directory)
@@ -61,13 +60,16 @@ package final class PushSimulator: Sendable {
         serviceAccount = ServiceAccount(
             projectID: configuration.projectID, tokenURI: Self.origin(sockets[.oauth]) + "/token")
         do throws(KeyError) {
-            verifyingKey = try ES256VerifyingKey(pem: apnsKey.publicKeyPEM)
+            let key = AppleKey(
+                keyID: configuration.keyID, teamID: configuration.teamID,
+                key: try ES256VerifyingKey(pem: apnsKey.publicKeyPEM))
+            ledger.updateAppleAccount { $0.add(key) }
             assertionRules = AssertionRules(
                 account: serviceAccount, key: try RS256VerifyingKey(pem: serviceAccount.key.publicKeyPEM))
         } catch {
             throw .key(error.description)
         }
-        try SimulatorFiles.write(context.rootPEM, to: certificateAuthorityFile)
+        try SimulatorFiles.write(contexts.rootPEM, to: certificateAuthorityFile)
         try SimulatorFiles.write(apnsKey.privateKeyPEM, to: apnsKeyFile)
         try SimulatorFiles.write(serviceAccount.json.text, to: serviceAccountFile)
         do throws(EventLoopError) {
@@ -75,7 +77,8 @@ package final class PushSimulator: Sendable {
         } catch {
             throw .loop(error.description)
         }
-        server = SimulatorServer(on: loop, context: context, callbacks: try SessionCallbacks())
+        server = SimulatorServer(
+            on: loop, contexts: contexts, callbacks: try SessionCallbacks(), ledger: ledger)
         try SimulatorFiles.write(relaySettings, to: relaySettingsFile)
     }
 
@@ -97,22 +100,30 @@ package final class PushSimulator: Sendable {
             throw .loop(error.description)
         }
         let ledger = ledger
-        let verifyingKey = verifyingKey
         let assertionRules = assertionRules
         let server = server
-        let configuration = ledger.configuration
+        let ports = sockets.mapValues(\.port)
         for (service, socket) in sockets {
+            if service == .proxy {
+                await server.listenAsProxy(on: socket) { target in
+                    switch target {
+                    case .port(let port): port
+                    case .service(let service): ports[service] ?? 0
+                    }
+                }
+                continue
+            }
             // Unowned, or the server would keep itself alive through its own listeners.
             await server.listen(on: socket, as: service) { [unowned server] in
                 switch service {
                 case .apnsProduction, .apnsSandbox:
                     APNsConversation(
                         environment: service == .apnsProduction ? .production : .sandbox, ledger: ledger,
-                        verifier: ProviderTokenVerifier(
-                            key: verifyingKey, keyID: configuration.keyID, teamID: configuration.teamID))
+                        verifier: ProviderTokenVerifier())
                 case .fcm: FCMConversation(ledger: ledger)
                 case .oauth: OAuthConversation(ledger: ledger, rules: assertionRules)
                 case .control: ControlConversation(ledger: ledger, server: server)
+                case .proxy: preconditionFailure("the proxy has no conversations")
                 }
             }
         }
@@ -144,6 +155,12 @@ package final class PushSimulator: Sendable {
 
     /// Where a service answers: `https://localhost:<port>`, good before ``start()`` already.
     package func origin(of service: SimulatedService) -> String { Self.origin(sockets[service]) }
+
+    /// `http://localhost:<port>`, as a proxy is named, with credentials where there are any.
+    package func proxyURL(_ credentials: ProxyCredentials? = nil) -> String {
+        let user = credentials.map { "\($0.user):\($0.password)@" } ?? ""
+        return "http://\(user)localhost:\(port(of: .proxy))"
+    }
 
     /// The port of a service.
     package func port(of service: SimulatedService) -> UInt16 { sockets[service]?.port ?? 0 }

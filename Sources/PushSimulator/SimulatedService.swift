@@ -10,4 +10,6 @@ package enum SimulatedService: String, Sendable, CaseIterable {
     case oauth
     /// The simulator's own questions and orders, for scripts.
     case control
+    /// An HTTP proxy that knows CONNECT and leads to the others. It speaks HTTP/1.1 in clear.
+    case proxy
 }

@@ -13,6 +13,9 @@ package struct SimulatorCommandLine: Sendable {
     /// Tokens that are dead from the start; hex counts as Apple's.
     package var deadTokens: [String] = []
 
+    /// Whom the proxy lets through; nil is everybody.
+    package var proxyCredentials: ProxyCredentials?
+
     /// A command line that cannot be obeyed, in a sentence.
     package struct Misuse: Error, Equatable, CustomStringConvertible {
         /// Names the flag first.
@@ -37,6 +40,14 @@ package struct SimulatorCommandLine: Sendable {
             case "--fcm-port": configuration.ports[.fcm] = try Self.port(name, &rest)
             case "--oauth-port": configuration.ports[.oauth] = try Self.port(name, &rest)
             case "--control-port": configuration.ports[.control] = try Self.port(name, &rest)
+            case "--proxy-port": configuration.ports[.proxy] = try Self.port(name, &rest)
+            case "--proxy-user":
+                let parts = try Self.value(name, &rest).split(
+                    separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2, !parts[0].isEmpty else {
+                    throw Misuse(description: "--proxy-user wants USER:PASS")
+                }
+                proxyCredentials = ProxyCredentials(user: String(parts[0]), password: String(parts[1]))
             case "--directory": configuration.directory = try Self.value(name, &rest)
             case "--topic": configuration.topic = try Self.value(name, &rest)
             case "--dead": deadTokens.append(try Self.value(name, &rest))
@@ -77,6 +88,8 @@ package struct SimulatorCommandLine: Sendable {
           --fcm-port N             FCM (8445)
           --oauth-port N           Google's token endpoint (8446)
           --control-port N         orders, see below (8447)
+          --proxy-port N           an HTTP proxy (CONNECT) in front of them (the kernel's choice)
+          --proxy-user USER:PASS   whom the proxy lets through (everybody)
           --topic NAME             the app (chat.gryt.app)
           --strict                 only phones that were declared exist; else every token of the right form is one
           --dead TOKEN             a token that is dead from the start; may be repeated
@@ -85,21 +98,8 @@ package struct SimulatorCommandLine: Sendable {
           --quiet                  print no notifications
           --help
 
-        Orders go to the control port while it runs, arguments in the query:
+        SIGINT and SIGTERM end the program.
 
-          curl --http2 --cacert DIR/simulator-ca.pem https://localhost:8447/simulator/books
-          curl … https://localhost:8447/simulator/notifications[?token=T]
-          curl … -X POST 'https://localhost:8447/simulator/dead?token=T[&since=MS][&reason=ExpiredToken]'
-          curl … -X POST '…/simulator/alive?token=T[&environment=sandbox][&topic=NAME]'
-          curl … -X POST '…/simulator/forget?token=T'
-          curl … -X POST '…/simulator/force?token=T&status=429&reason=TooManyRequests[&times=1][&delivers=true]'
-          curl … -X POST '…/simulator/force?service=fcm&action=silence'       or disconnect, goaway, reset
-          curl … -X POST '…/simulator/latency?service=apns-production&ms=250'
-          curl … -X POST '…/simulator/goaway?service=apns-production[&text=T][&last=N][&closes=true]'
-          curl … -X POST '…/simulator/clock?seconds=3600'
 
-        A token of nothing but hex digits counts as Apple's unless &platform=android says otherwise. The services are
-        apns-production, apns-sandbox, fcm and oauth. SIGINT and SIGTERM end the program.
-
-        """
+        """ + ControlHelp.text
 }

@@ -9,7 +9,7 @@ extension Relay {
     ) async -> DeliveryOutcome {
         let notification = PushNotification(
             kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: shared.ids.next())
-        let deadline = shared.clocks.monotonic().advanced(by: shared.budget)
+        let deadline = shared.clocks.monotonic().advanced(by: shared.budget.duration)
         return await service.deliver(notification, to: stored.device, by: deadline)
     }
 }

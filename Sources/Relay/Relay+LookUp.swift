@@ -6,6 +6,7 @@ extension Relay {
     enum LookUp {
         case found(StoredDevice)
         case unknown
+        case overloaded
         case storeFailed
     }
 
@@ -16,7 +17,7 @@ extension Relay {
             return .found(stored)
         } catch {
             storeFailed(.lookUp, error)
-            return .storeFailed
+            return error.isTransient ? .overloaded : .storeFailed
         }
     }
 }

@@ -2,6 +2,7 @@ package import DeviceStore
 package import Limits
 package import PushModel
 package import PushServices
+import Synchronization
 
 /// The way through: one file a step, and here the calls in their order. One a loop; what loops share is in `shared`.
 ///
@@ -51,6 +52,7 @@ package struct Relay: Sendable {
         switch await lookUp(request.capability) {
         case .found(let device): stored = device
         case .unknown: return .unknownCapability
+        case .overloaded: return .overloaded
         case .storeFailed: return .storeFailed
         }
         let platform = stored.device.token.platform
@@ -120,7 +122,7 @@ package struct RelayShared: Sendable {
     /// Names pushes.
     package let ids = PushIDSource()
     /// How long a sender is kept waiting.
-    package var budget: Duration
+    package let budget: PushBudget
     /// The time.
     package var clocks: Clocks
 
@@ -135,26 +137,60 @@ package struct RelayShared: Sendable {
         self.permits = permits
         self.tally = tally
         self.guardian = guardian
-        self.budget = budget
+        self.budget = PushBudget(budget)
         self.clocks = clocks
     }
 }
 
-/// The push services that have credentials.
-package struct PushServiceSet: Sendable {
-    private let ios: (any PushService)?
-    private let android: (any PushService)?
+/// How long a sender is kept waiting for its answer. May be changed at any time; a push keeps what it began with.
+package final class PushBudget: Sendable {
+    private let milliseconds: Atomic<Int64>
+
+    /// Whole milliseconds count.
+    package init(_ duration: Duration) { milliseconds = Atomic(Self.milliseconds(duration)) }
+
+    /// What a push that comes now gets.
+    package var duration: Duration { .milliseconds(milliseconds.load(ordering: .relaxed)) }
+
+    /// Gives pushes that come from now on another budget.
+    package func change(to duration: Duration) {
+        milliseconds.store(Self.milliseconds(duration), ordering: .relaxed)
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int64 { Int64(duration / .milliseconds(1)) }
+}
+
+/// The push services that have credentials, as one loop reaches them. They may be replaced at any time; a push that is
+/// under way goes on with the one that it began with.
+package final class PushServiceSet: Sendable {
+    private struct Services: Sendable {
+        var ios: (any PushService)?
+        var android: (any PushService)?
+    }
+
+    private let services: Mutex<Services>
 
     package init(ios: (any PushService)?, android: (any PushService)?) {
-        self.ios = ios
-        self.android = android
+        services = Mutex(Services(ios: ios, android: android))
     }
 
     /// The service for a platform; nil when the operator gave no credentials for it.
     package func service(for platform: Platform) -> (any PushService)? {
-        switch platform {
-        case .ios: ios
-        case .android: android
+        services.withLock { services in
+            switch platform {
+            case .ios: services.ios
+            case .android: services.android
+            }
+        }
+    }
+
+    /// Has pushes to a platform go through another service from now on, or through none.
+    package func replace(_ platform: Platform, by service: (any PushService)?) {
+        services.withLock { services in
+            switch platform {
+            case .ios: services.ios = service
+            case .android: services.android = service
+            }
         }
     }
 

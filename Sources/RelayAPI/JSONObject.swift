@@ -35,28 +35,6 @@ struct JSONObject {
     }
 }
 
-/// The names of one object's members, each once. Compared byte by byte: to Swift two spellings of one letter are equal,
-/// to JSON they are two names.
-private struct MemberNames {
-    private var few: [String] = []
-    private var many: Set<[UInt8]> = []
-
-    /// Beyond so many they are looked up rather than gone through: a body has room for a thousand, and going through
-    /// these for each other holds up the loop for tens of milliseconds.
-    private static let mostGoneThrough = 8
-
-    /// Takes a name in; false when it is there already.
-    mutating func insert(_ name: String) -> Bool {
-        if many.isEmpty, few.count < Self.mostGoneThrough {
-            guard !few.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
-            few.append(name)
-            return true
-        }
-        if many.isEmpty { many = Set(few.map { Array($0.utf8) }) }
-        return many.insert(Array(name.utf8)).inserted
-    }
-}
-
 /// Walks over the bytes of one JSON text. Every `read…` and `skip…` answers whether what it met was right.
 struct JSONReader {
     private let bytes: [UInt8]
@@ -95,7 +73,8 @@ struct JSONReader {
         var names = MemberNames()
         repeat {
             skipBlanks()
-            guard let name = readString(), names.insert(name) else { return false }
+            guard let name = readString() else { return false }
+            guard names.insert(name) else { return false }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { return false }
             skipBlanks()
@@ -269,5 +248,25 @@ struct JSONReader {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
         default: nil
         }
+    }
+}
+
+/// The names of an object's members so far, compared byte by byte: to Swift, strings that look the same are equal.
+///
+/// A few are looked through; many are hashed, for a body of nothing but members has a thousand of them.
+private struct MemberNames {
+    private static let few = 8
+
+    private var list: [String] = []
+    private var set: Set<[UInt8]> = []
+
+    /// Takes one more name, unless it is there already.
+    mutating func insert(_ name: String) -> Bool {
+        if list.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return false }
+        guard list.count == Self.few else {
+            list.append(name)
+            return true
+        }
+        return set.insert(Array(name.utf8)).inserted
     }
 }

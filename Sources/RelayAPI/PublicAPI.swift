@@ -51,6 +51,14 @@ package struct PublicAPI: HTTPRequestHandler {
         return refused(Refusal(refusal))
     }
 
+    /// Only a registration and a push have a body that says something.
+    package func ignoresBody(of request: HTTPRequest) -> Bool {
+        switch Route(request) {
+        case .remove, .health: true
+        case .register, .push, .refused: false
+        }
+    }
+
     private func refused(_ refusal: Refusal) -> HTTPResponse {
         observer.refused(refusal)
         return Answers.refused(refusal)
@@ -78,7 +86,7 @@ package struct PublicAPI: HTTPRequestHandler {
     ) async throws(Refusal) -> HTTPResponse {
         let body = try PushBody.decode(request.body)
         // Whatever happens on the way: the sender is answered within its budget, and the push goes on to its end.
-        exchange.answer(with: Self.outOfTime, after: relay.shared.budget)
+        exchange.answer(with: Self.outOfTime, after: relay.shared.budget.duration)
         let verdict = await relay.push(
             PushRequest(
                 client: client(of: request), capability: capability, kind: body.kind, preview: body.preview))

@@ -12,6 +12,7 @@ extension Refusal {
             case .expectationFailed: .expectationFailed
             case .headersTooLarge: .headersTooLarge
             case .unsupportedTransferCoding: .transferCodingNotImplemented
+            case .unsupportedVersion: .versionNotSupported
             case .tooManyConnections: .overloaded
             case .shuttingDown: .shuttingDown
             }

@@ -30,6 +30,7 @@ package enum Refusal: Error, Sendable, Equatable {
     case requestTimeout
     case expectationFailed
     case transferCodingNotImplemented
+    case versionNotSupported
 
     /// Which limit a 429 speaks of. Raw values are wire names.
     package enum LimitName: String, Sendable {
@@ -56,6 +57,7 @@ package enum Refusal: Error, Sendable, Equatable {
         case .transferCodingNotImplemented: 501
         case .upstreamFailed: 502
         case .platformUnavailable, .overloaded, .shuttingDown: 503
+        case .versionNotSupported: 505
         }
     }
 
@@ -89,6 +91,7 @@ package enum Refusal: Error, Sendable, Equatable {
         case .requestTimeout: .requestTimeout
         case .expectationFailed: .expectationFailed
         case .transferCodingNotImplemented: .transferCodingNotImplemented
+        case .versionNotSupported: .versionNotSupported
         }
     }
 
@@ -105,7 +108,7 @@ package enum Refusal: Error, Sendable, Equatable {
         case .badJSON, .badPlatform, .badToken, .badEnvironment, .badKind, .badPreview, .badRequest,
             .missingCapability, .unknownCapability, .platformUnavailable, .gone, .notFound, .methodNotAllowed,
             .internalFault, .bodyTooLarge, .headersTooLarge, .addressTooLong, .requestTimeout, .expectationFailed,
-            .transferCodingNotImplemented:
+            .transferCodingNotImplemented, .versionNotSupported:
             nil
         }
     }
@@ -119,7 +122,7 @@ package enum Refusal: Error, Sendable, Equatable {
         case .badJSON, .badPlatform, .badToken, .badEnvironment, .badKind, .badPreview, .badRequest,
             .missingCapability, .unknownCapability, .platformUnavailable, .gone, .upstreamFailed, .notFound,
             .methodNotAllowed, .overloaded, .shuttingDown, .internalFault, .bodyTooLarge, .headersTooLarge,
-            .addressTooLong, .requestTimeout, .expectationFailed, .transferCodingNotImplemented:
+            .addressTooLong, .requestTimeout, .expectationFailed, .transferCodingNotImplemented, .versionNotSupported:
             nil
         }
     }

@@ -29,6 +29,7 @@ package enum RefusalCode: String, MetricLabelValue {
     case requestTimeout = "request_timeout"
     case expectationFailed = "expectation_failed"
     case transferCodingNotImplemented = "transfer_coding_not_implemented"
+    case versionNotSupported = "http_version_not_supported"
 
     package var ordinal: Int {
         switch self {
@@ -59,6 +60,7 @@ package enum RefusalCode: String, MetricLabelValue {
         case .requestTimeout: 24
         case .expectationFailed: 25
         case .transferCodingNotImplemented: 26
+        case .versionNotSupported: 27
         }
     }
 }

@@ -12,6 +12,12 @@ struct DataDirectory {
     /// Whether there is a database file.
     var hasDatabase: Bool { unsafe access(database, F_OK) == 0 }
 
+    /// Whether an earlier process has left something in the log, be it by a crash.
+    var hasLog: Bool {
+        var status = stat()
+        return unsafe stat(database + "-wal", &status) == 0 && status.st_size > 0
+    }
+
     /// Whether users other than the owner and its group may list the directory or put files into it. Never so where the
     /// relay made it.
     var isOpenToOthers: Bool {
@@ -24,23 +30,57 @@ struct DataDirectory {
     ///
     /// The database file is never opened here: closing a descriptor of it would drop the locks that SQLite holds on it in
     /// this process (POSIX, fcntl(2)).
+    ///
+    /// - Throws: ``StoreOpenError`` also where SQLite would destroy what may hold registrations: see ``checkLog()``.
     func prepare() throws(StoreOpenError) {
         try makeDirectories()
+        try checkLog()
         let file = unsafe open(database, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if file >= 0 {
             close(file)
+            sync(location)
             return
         }
         guard errno == EEXIST else { throw .directory(errno: errno) }
+        var status = stat()
+        // What a link leads to counts; one that leads nowhere is told by opening it.
+        if unsafe stat(database, &status) == 0, status.st_mode & S_IFMT != S_IFREG { throw .notAFile }
         for suffix in ["", "-wal", "-shm", "-journal"] { unsafe _ = chmod(database + suffix, 0o600) }
     }
 
-    private func makeDirectories() throws(StoreOpenError) {
+    /// Looks at the log that an earlier process may have left, before SQLite does: of a database without a page it deletes
+    /// the log, and a log whose header does not add up it writes over.
+    private func checkLog() throws(StoreOpenError) {
+        let file = unsafe open(database + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        // Without a log there is nothing to lose; one that cannot be read, SQLite refuses.
+        guard file >= 0 else { return }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: LogHeader.length)
+        let count = unsafe pread(file, &bytes, bytes.count, 0)
+        guard count > 0 else { return }
+        var status = stat()
+        guard unsafe stat(database, &status) == 0, status.st_size > 0 else { throw .logWithoutDatabase }
+        guard !LogHeader.isDamaged(Array(bytes.prefix(count))) else { throw .logDamaged }
+    }
+
+    /// Puts a directory's entries on the disk, so that a power cut leaves what was made in it. Some file systems cannot.
+    private func sync(_ directory: String) {
+        let folder = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = fsync(folder)
+        close(folder)
+    }
+
+    /// Makes the directory, and those above it, where it is missing.
+    func makeDirectories() throws(StoreOpenError) {
         var parent = path.hasPrefix("/") ? "" : "."
         var refusal = ENOENT
         for name in path.split(separator: "/") {
             parent += "/" + name
-            guard unsafe mkdir(parent, 0o700) != 0 else { continue }
+            guard unsafe mkdir(parent, 0o700) != 0 else {
+                sync(parent + "/..")
+                continue
+            }
             switch errno {
             case EEXIST: break
             // It may be there all the same: that is looked at before it is asked whether one may be made.

@@ -1,6 +1,10 @@
 import CSQLite
 import DeviceStore
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Owns one connection to a database file. It is opened without SQLite's own mutexes, so one thread or actor uses it.
 @safe final class SQLiteConnection {
     private let database: OpaquePointer
@@ -27,11 +31,14 @@ import DeviceStore
         let code = unsafe sqlite3_open_v2(
             path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE, nil)
         guard let database = unsafe opened, code == SQLITE_OK else {
+            let systemError = errno
             unsafe sqlite3_close_v2(opened)
-            throw StoreError(sqliteCode: code)
+            throw StoreError(sqliteCode: code, systemError: systemError)
         }
         unsafe self.database = database
         setBusyTimeout(busyTimeout)
+        // A file that may not be written to is opened for reading instead, and each write would fail.
+        if purpose == .writing, unsafe sqlite3_db_readonly(database, "main") == 1 { throw .readOnly }
         // Nothing that the schema names may run code with side effects (sqlite.org/security.html).
         try execute("PRAGMA trusted_schema=OFF")
         try execute("PRAGMA mmap_size=\(Self.mappedBytes)")
@@ -55,6 +62,14 @@ import DeviceStore
         unsafe sqlite3_close_v2(database)
     }
 
+    /// What a result code of the call that has just ended means. Of a commit that fails, sqlite3_system_errno knows
+    /// nothing; but the failed call of the system was the last one of this thread to set `errno`.
+    func error(_ code: Int32) -> StoreError { StoreError(sqliteCode: code, systemError: errno) }
+
+    /// Leaves the log to whoever opens the database next, should this connection be the last one: a start that is refused
+    /// changes nothing, and what a crash left in the log stays there.
+    func leaveLogAtEnd() { unsafe _ = gryt_sqlite_leave_log_at_close(database) }
+
     /// How long a call waits for a lock that another connection holds.
     func setBusyTimeout(_ timeout: Duration) {
         let milliseconds = timeout.components.seconds * 1000 + timeout.components.attoseconds / 1_000_000_000_000_000
@@ -64,7 +79,7 @@ import DeviceStore
     /// Runs statements that give no rows, or whose rows nobody wants.
     func execute(_ sql: String) throws(StoreError) {
         let code = unsafe sqlite3_exec(database, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw StoreError(sqliteCode: code) }
+        guard code == SQLITE_OK else { throw error(code) }
     }
 
     /// Compiles one statement, to be run many times.
@@ -72,7 +87,7 @@ import DeviceStore
         var prepared: OpaquePointer?
         let code = unsafe sqlite3_prepare_v3(
             database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        guard code == SQLITE_OK, let statement = unsafe prepared else { throw StoreError(sqliteCode: code) }
+        guard code == SQLITE_OK, let statement = unsafe prepared else { throw error(code) }
         return unsafe SQLiteStatement(owning: statement, of: self)
     }
 
@@ -80,6 +95,13 @@ import DeviceStore
     func integer(_ sql: String) throws(StoreError) -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// Reads every page, and tells whether they make sense together. Seconds for a million registrations.
+    func isWhole() throws(StoreError) -> Bool {
+        let check = try prepare("PRAGMA quick_check(1)")
+        defer { check.reset() }
+        return try check.step() && check.text(0) == "ok"
     }
 
     /// Whether `BEGIN` is in force. Some failures end a transaction without being asked to (sqlite.org/lang_transaction).
@@ -95,7 +117,7 @@ import DeviceStore
         switch code & 0xFF {
         case SQLITE_OK: return true
         case SQLITE_BUSY, SQLITE_LOCKED: return false
-        default: throw StoreError(sqliteCode: code)
+        default: throw error(code)
         }
     }
 
@@ -125,16 +147,28 @@ import DeviceStore
 
 extension StoreError {
     /// What a result code of SQLite (sqlite.org/rescode.html) means to whoever runs the relay.
-    init(sqliteCode code: Int32) {
+    ///
+    /// - Parameter systemError: what the system said of the call that failed; 0 when nobody knows.
+    init(sqliteCode code: Int32, systemError: Int32 = 0) {
         switch code & 0xFF {
         case SQLITE_FULL: self = .full
         // SQLITE_IOERR_SHMOPEN and SQLITE_IOERR_SHMSIZE, which C names by expressions that Swift does not read: the file
         // of the log's index could not be given its length, which takes nothing but room.
         case SQLITE_IOERR where code >> 8 == 18 || code >> 8 == 19: self = .full
+        // SQLITE_FULL is for ENOSPC alone. Of reads the system's word may be an older one.
+        case SQLITE_IOERR where code >> 8 > 2 && Self.meansFull(systemError): self = .full
+        case SQLITE_CANTOPEN where Self.meansFull(systemError): self = .full
+        // Too many open files: nothing is wrong with this one.
+        case SQLITE_CANTOPEN where systemError == EMFILE || systemError == ENFILE: self = .failed(code: code)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: self = .readOnly
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt
         default: self = .failed(code: code)
         }
+    }
+
+    /// No room on the disk, none in the quota, or a file as large as this process may make one (setrlimit(2)).
+    private static func meansFull(_ systemError: Int32) -> Bool {
+        systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG
     }
 }

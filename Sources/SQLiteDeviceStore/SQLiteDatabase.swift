@@ -9,6 +9,9 @@ package struct SQLiteOptions: Sendable {
     package var flushInterval = Duration.seconds(1)
     /// How long a write waits for another process's.
     package var busyTimeout = Duration.seconds(2)
+    /// The largest database, in bytes, that is read whole at the start to find damage: some hundred and fifty thousand
+    /// registrations, and 17 ms of CPU for each 17 MB. In a larger one, damage shows when a look-up or a write meets it.
+    package var checkedBytes = 64 << 20
 
     package init() {}
 }
@@ -59,6 +62,11 @@ package final class SQLiteDatabase: Sendable {
         self.report = report
     }
 
+    /// Makes the directory where it is missing, for the owner alone. For what is to be in it before the database is opened.
+    package static func makeDirectory(_ directory: String) throws(StoreOpenError) {
+        try DataDirectory(path: directory).makeDirectories()
+    }
+
     /// Opens `push.db` in the directory, making both where they are missing, and starts the writer's thread.
     ///
     /// A database of an older relay is taken over first, in one transaction: a crash in the middle leaves it as it was.
@@ -71,6 +79,7 @@ package final class SQLiteDatabase: Sendable {
     ) throws(StoreOpenError) -> SQLiteDatabase {
         let directory = DataDirectory(path: directory)
         try directory.prepare()
+        let hadLog = directory.hasLog
         let connection: SQLiteConnection
         do throws(StoreError) {
             connection = try SQLiteConnection(
@@ -80,7 +89,9 @@ package final class SQLiteDatabase: Sendable {
         } catch {
             throw .store(error)
         }
+        if hadLog { connection.leaveLogAtEnd() }
         let state = try Schema.state(of: connection)
+        try Schema.check(connection, state, upTo: Int64(options.checkedBytes))
         var report = OpeningReport()
         report.directoryIsOpenToOthers = directory.isOpenToOthers
         let secret = try Self.secret(source, in: directory.path, for: connection, state, report: &report)

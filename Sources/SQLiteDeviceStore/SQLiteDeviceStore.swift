@@ -19,7 +19,10 @@ package actor SQLiteDeviceStore: DeviceStore {
         self.executor = executor
         self.writer = writer
         self.secret = secret
-        reader = try DeviceReader(path: path, busyTimeout: busyTimeout)
+        let reader = try DeviceReader(path: path, busyTimeout: busyTimeout)
+        // From here on it reads on a loop, where nothing may wait for another process.
+        reader.waitForNobody()
+        self.reader = reader
     }
 
     package func register(_ registration: Registration) async throws(StoreError) {

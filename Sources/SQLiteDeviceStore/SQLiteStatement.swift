@@ -56,8 +56,9 @@ import DeviceStore
             reset()
             return false
         case let code:
+            let error = connection.error(code)
             reset()
-            throw StoreError(sqliteCode: code)
+            throw error
         }
     }
 

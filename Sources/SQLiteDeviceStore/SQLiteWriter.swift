@@ -27,6 +27,8 @@ final class SQLiteWriter: @unchecked Sendable {
     private var transaction: WriterTransaction?
     private var scrubDue: Int64?
     private var scrubbedAt: Int64 = .min / 2
+    private var unscrubbedSince: Int64?
+    private var proofDue: Int64?
 
     private struct Shared {
         var statistics = WriterStatistics()
@@ -40,6 +42,11 @@ final class SQLiteWriter: @unchecked Sendable {
     private static let idleInterval: Int64 = 5_000_000_000
     /// How long emptying the log waits for readers, who are gone in microseconds.
     private static let scrubPatience = Duration.milliseconds(20)
+
+    /// For how long readers may keep the log from being emptied before the operator is told.
+    private static let longestUnscrubbed: Int64 = 60_000_000_000
+    /// How soon, after a failure, it is tried whether a registration could be written again.
+    private static let proofInterval: Int64 = 1_000_000_000
 
     /// Makes a writer that does not run yet, with a connection of its own to a database of this version.
     init(path: String, options: SQLiteOptions) throws(StoreError) {
@@ -59,8 +66,10 @@ final class SQLiteWriter: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Starts the thread, which keeps the writer alive until ``close()``.
+    /// Starts the thread, which keeps the writer alive until ``close()``. Tries first whether registrations can be
+    /// written, so that a disk that takes none is known before the first phone asks.
     func start() throws(StoreError) {
+        prove()
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
         var handle = pthread_t()
         let code = unsafe pthread_create(&handle, nil, runWriterThread, context)
@@ -132,11 +141,13 @@ final class SQLiteWriter: @unchecked Sendable {
             if !batch.isEmpty {
                 commit(batch)
                 scrubIfDue()
+                proveIfDue()
                 continue
             }
             if isClosed { break }
             scrubIfDue()
-            doorbell.wait(until: [due, scrubDue].compactMap(\.self).min())
+            proveIfDue()
+            doorbell.wait(until: [due, scrubDue, proofDue].compactMap(\.self).min())
         }
         end()
     }
@@ -154,8 +165,32 @@ final class SQLiteWriter: @unchecked Sendable {
         } else {
             backlog.withLock { $0.putBack(batch.gathered, now: now) }
         }
-        shared.withLock { $0.statistics.note(outcome, took: now - began) }
+        let isFailing = shared.withLock { shared in
+            shared.statistics.note(outcome, took: now - began, provesRegistrations: batch.hasRegistered(outcome))
+            return shared.statistics.lastFailure != nil
+        }
+        // Later commits, of counts each second, do not put it off.
+        proofDue = isFailing ? proofDue ?? now + Self.proofInterval : nil
         for (waiting, result) in zip(batch.waiting, outcome.results) { waiting.ticket.resume(returning: result) }
+    }
+
+    private func proveIfDue() {
+        if let proofDue, proofDue <= Self.now { prove() }
+    }
+
+    /// Tries whether a registration could be written. A relay that has failed may see no write for hours, least of all
+    /// where it is taken out of service for it.
+    private func prove() {
+        connection?.setBusyTimeout(Self.scrubPatience)
+        defer { connection?.setBusyTimeout(busyTimeout) }
+        let failure = transaction?.prove()
+        let isFailing = shared.withLock { shared in
+            shared.statistics.noteProof(failure)
+            return shared.statistics.lastFailure != nil
+        }
+        let now = Self.now
+        proofDue = isFailing ? now + Self.proofInterval : nil
+        if failure == nil { scrubDue = min(scrubDue ?? .max, now + Self.idleInterval) }
     }
 
     /// Empties the log, which holds pages as they were before content was removed or sealed.
@@ -170,15 +205,26 @@ final class SQLiteWriter: @unchecked Sendable {
     private func scrub() -> Bool {
         connection?.setBusyTimeout(Self.scrubPatience)
         defer { connection?.setBusyTimeout(busyTimeout) }
+        let now = Self.now
         do throws(StoreError) {
-            guard try connection?.truncateLog() == true else { return false }
+            guard try connection?.truncateLog() == true else {
+                // A reader of another process; the relay's own are gone in microseconds.
+                let since = unscrubbedSince ?? now
+                unscrubbedSince = since
+                if now - since >= Self.longestUnscrubbed { shared.withLock { $0.statistics.scrubFailure = .busy } }
+                return false
+            }
+            unscrubbedSince = nil
             // A burst of registrations leaves its pages in memory, which nobody needs at rest.
             connection?.releaseMemory()
-            shared.withLock { $0.statistics.scrubs += 1 }
+            shared.withLock { shared in
+                shared.statistics.scrubs += 1
+                shared.statistics.scrubFailure = nil
+            }
             return true
         } catch {
-            // Commits that need the disk will say so to whoever waits for them; this tries again.
-            shared.withLock { $0.statistics.lastFailure = error }
+            // Registrations may well go on in the log, so this says nothing about them. It is tried again.
+            shared.withLock { $0.statistics.scrubFailure = error }
             return false
         }
     }

@@ -79,6 +79,23 @@ enum Schema {
         throw .otherProgram
     }
 
+    /// Looks for damage in a database of at most so many bytes, before anything is written.
+    static func check(
+        _ connection: SQLiteConnection, _ state: State, upTo checkedBytes: Int64
+    ) throws(StoreOpenError) {
+        guard state != .empty else { return }
+        do throws(StoreError) {
+            let pages = try connection.integer("PRAGMA page_count") ?? 0
+            let pageSize = try connection.integer("PRAGMA page_size") ?? 0
+            guard pages * pageSize <= checkedBytes else { return }
+            guard try connection.isWhole() else { throw StoreError.corrupt }
+        } catch .corrupt {
+            throw .damaged
+        } catch {
+            throw .store(error)
+        }
+    }
+
     /// Makes the tables and brings over what an older relay left, all in one transaction.
     static func make(
         in connection: SQLiteConnection, secret: RelaySecret, today: UTCDay,

@@ -10,6 +10,14 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     case directory(errno: Int32)
     /// `push.db` is not a database.
     case notADatabase
+    /// What stands in the place of `push.db` is a directory, a FIFO, a device or a socket.
+    case notAFile
+    /// `push.db` is missing or empty, and `push.db-wal` is not.
+    case logWithoutDatabase
+    /// The header of `push.db-wal` does not add up.
+    case logDamaged
+    /// `push.db` is a database of this relay's, and damaged.
+    case damaged
     /// `push.db` is a database of some other program.
     case otherProgram
     /// `push.db` was written by a newer version of the relay.
@@ -26,6 +34,15 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .directory(let errno): "cannot be used: \(systemReason(errno)); \(Self.advice(errno))"
         case .notADatabase: "push.db is not a database, or is damaged; it was left as it is"
+        case .notAFile:
+            "push.db is not a regular file; move away what stands in its place, and restore the file"
+        case .logWithoutDatabase:
+            "push.db is missing or empty, but push.db-wal is there and may hold registrations; restore push.db, or move "
+                + "push.db-wal away to begin anew"
+        case .logDamaged:
+            "push.db-wal is damaged and was left as it is; restore it, or move it away to go on without what it holds"
+        case .damaged:
+            "push.db is damaged and was left as it is; restore it, or save what can be read as docs/backup.md says"
         case .otherProgram: "push.db belongs to another program; it was left as it is"
         case .newer(let found, let known):
             "push.db was written by a newer relay (schema \(found), this one knows \(known)); run that one"

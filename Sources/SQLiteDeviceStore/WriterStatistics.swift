@@ -20,9 +20,12 @@ package struct WriterStatistics: Sendable, Equatable {
     package var durations = Distribution(bounds: Self.durationBounds)
     /// How many writes that somebody waited for were in each transaction.
     package var batchSizes = Distribution(bounds: Self.batchBounds)
-    /// Why the last transaction failed, as a whole or in a write that nobody but the operator can help; nil once one
-    /// went through again. While it is set, the relay cannot take registrations.
+    /// Why registrations cannot be written, as far as is known; nil while they can. Set by a transaction that failed as a
+    /// whole, or in a write that nobody but the operator can help. Cleared by a registration that went through, or by the
+    /// proof that one would, which is tried each second; damage stays until the next start.
     package var lastFailure: StoreError?
+    /// Why the log cannot be emptied of content that was removed; nil when it could be, or was only a moment ago.
+    package var scrubFailure: StoreError?
 
     /// From a commit to a disk that answers at once to a wait for another process.
     private static let durationBounds: [Int64] = [
@@ -32,19 +35,40 @@ package struct WriterStatistics: Sendable, Equatable {
 
     package init() {}
 
-    mutating func note(_ outcome: WriterTransaction.Outcome, took nanoseconds: Int64) {
+    /// - Parameter provesRegistrations: whether a registration was among what went through.
+    mutating func note(
+        _ outcome: WriterTransaction.Outcome, took nanoseconds: Int64, provesRegistrations: Bool
+    ) {
         durations.add(nanoseconds)
         batchSizes.add(Int64(outcome.results.count))
         if outcome.failure == nil { batches += 1 } else { failedBatches += 1 }
-        lastFailure = outcome.failure
+        if let failure = outcome.failure {
+            fail(failure)
+        } else if provesRegistrations || lastFailure == .busy {
+            // Counts may find room where a registration does not; a lock is in the way of all alike.
+            recover()
+        }
         for result in outcome.results {
             switch result {
             case .success: writes += 1
             case .failure(let error):
                 failedWrites += 1
-                if error.needsOperator { lastFailure = error }
+                if error.needsOperator { fail(error) }
             }
         }
+    }
+
+    /// What became of the trial registration.
+    mutating func noteProof(_ failure: StoreError?) {
+        if let failure { fail(failure) } else { recover() }
+    }
+
+    private mutating func fail(_ failure: StoreError) {
+        if lastFailure != .corrupt { lastFailure = failure }
+    }
+
+    private mutating func recover() {
+        if lastFailure != .corrupt { lastFailure = nil }
     }
 }
 

@@ -6,6 +6,11 @@ final class WriterTransaction {
     private let connection: SQLiteConnection
     private let devices: DeviceStatements
     private let counting: SQLiteStatement
+    private let trial: SQLiteStatement
+    private let trialRemoval: SQLiteStatement
+
+    /// More than a registration changes, of pages that are new and of such that there are already.
+    private static let trialBytes = 16_384
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         self.connection = connection
@@ -15,6 +20,21 @@ final class WriterTransaction {
             INSERT INTO daily_count VALUES (?1, ?2, ?3, ?4, ?5)
                 ON CONFLICT (day, event, platform, kind) DO UPDATE SET n = n + excluded.n
             """)
+        trial = try connection.prepare("REPLACE INTO relay VALUES ('trial', zeroblob(\(Self.trialBytes)))")
+        trialRemoval = try connection.prepare("DELETE FROM relay WHERE name = 'trial'")
+    }
+
+    /// Writes as much as a registration would, and takes it back in the same transaction. Returns why it failed.
+    func prove() -> StoreError? {
+        do throws(StoreError) {
+            try connection.transaction { () throws(StoreError) in
+                try trial.run()
+                try trialRemoval.run()
+            }
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// What became of a batch.
@@ -96,6 +116,15 @@ final class WriterTransaction {
         counting.bind(4, total.count.kind?.rawValue ?? "")
         counting.bind(5, total.n)
         try counting.run()
+    }
+}
+
+extension WriteBacklog.Batch {
+    /// Whether a registration was among what went through.
+    func hasRegistered(_ outcome: WriterTransaction.Outcome) -> Bool {
+        zip(waiting, outcome.results).contains { waiting, result in
+            if case .register = waiting.operation, case .success = result { true } else { false }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case retries = "gryt_push_retries_total"
     case lastSuccess = "gryt_push_upstream_last_success_timestamp_seconds"
     case massDeathSuspected = "gryt_push_mass_death_suspected"
+    case breakerOpen = "gryt_push_breaker_open"
     case clockSkew = "gryt_push_clock_skew_seconds"
 
     // Connections to them.
@@ -50,6 +51,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case storeBatchSize = "gryt_push_store_batch_size"
     case storeWrites = "gryt_push_store_writes_total"
     case storeWaiting = "gryt_push_store_waiting"
+    case databaseReplaced = "gryt_push_database_replaced"
     case databaseBytes = "gryt_push_database_bytes"
     case diskFreeBytes = "gryt_push_disk_free_bytes"
 
@@ -57,6 +59,7 @@ package enum Metric: String, Sendable, CaseIterable {
     case loopLag = "gryt_push_loop_lag_seconds"
     case silentLoops = "gryt_push_silent_loops"
     case draining = "gryt_push_draining"
+    case reloads = "gryt_push_reloads_total"
     case buildInfo = "gryt_push_build_info"
     case processCPU = "process_cpu_seconds_total"
     case processResidentMemory = "process_resident_memory_bytes"
@@ -79,15 +82,17 @@ package enum Metric: String, Sendable, CaseIterable {
     package var form: Form {
         switch self {
         case .sent, .registrations, .gone, .failed, .refusals, .upstreamAnswers, .upstreamFailures, .retries,
-            .upstreamConnectionEvents, .accessTokenRequests, .storeWrites, .processCPU:
+            .upstreamConnectionEvents, .accessTokenRequests, .storeWrites, .reloads, .processCPU:
             .counter
         case .pushDuration, .upstreamDuration, .storeCommitDuration, .storeBatchSize, .loopLag:
             .histogram
-        case .devices, .inFlight, .inFlightLimit, .openConnections, .lastSuccess, .massDeathSuspected, .clockSkew,
-            .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit, .credentialState,
+        case .devices, .inFlight, .inFlightLimit, .openConnections, .lastSuccess, .massDeathSuspected, .breakerOpen,
+            .clockSkew, .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit,
+            .credentialState,
             .credentialAge, .credentialLastAccepted, .limiterKeys, .limiterKeysLimit, .storeUp, .storeWaiting,
-            .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo, .processResidentMemory,
-            .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors, .processStartTime:
+            .databaseReplaced, .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo,
+            .processResidentMemory, .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors,
+            .processStartTime:
             .gauge
         }
     }
@@ -102,17 +107,18 @@ package enum Metric: String, Sendable, CaseIterable {
         case .upstreamFailures: [.platform, .reason]
         case .upstreamConnections: [.upstream, .state]
         case .upstreamConnectionEvents: [.upstream, .event]
-        case .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
+        case .breakerOpen, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
         case .credentialState: [.platform, .state]
-        case .accessTokenRequests, .storeWrites: [.result]
+        case .accessTokenRequests, .storeWrites, .reloads: [.result]
         case .limiterKeys, .limiterKeysLimit: [.limit]
         case .buildInfo: [.version]
         case .registrations, .gone, .failed, .devices, .upstreamDuration, .retries, .lastSuccess, .massDeathSuspected,
             .clockSkew, .credentialAge, .credentialLastAccepted:
             [.platform]
         case .inFlight, .inFlightLimit, .openConnections, .storeUp, .storeCommitDuration, .storeBatchSize,
-            .storeWaiting, .databaseBytes, .diskFreeBytes, .loopLag, .silentLoops, .draining, .processCPU,
-            .processResidentMemory, .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors,
+            .storeWaiting, .databaseReplaced, .databaseBytes, .diskFreeBytes, .loopLag, .silentLoops, .draining,
+            .processCPU, .processResidentMemory, .processVirtualMemory, .processOpenDescriptors,
+            .processMaximumDescriptors,
             .processStartTime:
             []
         }
@@ -137,6 +143,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .retries: "Attempts since the start that repeated an earlier one."
         case .lastSuccess: "When a push service last accepted a push; 0 if it has not since the start."
         case .massDeathSuspected: "Whether dead tokens are disbelieved because there are too many at once."
+        case .breakerOpen: "Whether a push service is left alone, and pushes are refused without asking it."
         case .clockSkew: "Seconds by which this machine's clock is ahead of the push service's."
         case .upstreamConnections: "Connections to push services, by state."
         case .upstreamConnectionEvents: "What happened to connections to push services since the start."
@@ -149,16 +156,18 @@ package enum Metric: String, Sendable, CaseIterable {
         case .accessTokenRequests: "Requests for an access token since the start, by result."
         case .limiterKeys: "Addresses and capabilities that a limit remembers."
         case .limiterKeysLimit: "Addresses and capabilities that a limit may remember."
-        case .storeUp: "Whether the last transaction was committed."
+        case .storeUp: "Whether the last transaction was committed, to the database that is there."
         case .storeCommitDuration: "Seconds that a transaction took, since the start."
         case .storeBatchSize: "Writes that were waited for in one transaction, since the start."
         case .storeWrites: "Writes that were waited for since the start, by result."
         case .storeWaiting: "Writes that wait."
+        case .databaseReplaced: "Whether push.db was removed or replaced while the relay has it open."
         case .databaseBytes: "Size of the database and its log."
         case .diskFreeBytes: "What is free for the relay where the database is."
         case .loopLag: "Seconds by which the timers of event loops fired late, since the start."
         case .silentLoops: "Event loops that did not answer this scrape in time."
         case .draining: "Whether the relay takes no more requests and is about to end."
+        case .reloads: "Reloads of the settings since the start, by result."
         case .buildInfo: "Always 1; the version is in the label."
         case .processCPU: "Total user and system CPU time spent in seconds."
         case .processResidentMemory: "Resident memory size in bytes."

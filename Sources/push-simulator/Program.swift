@@ -51,6 +51,7 @@ struct Program {
         for service in [SimulatedService.apnsProduction, .apnsSandbox, .fcm] {
             simulator.setLatency(commandLine.latency, of: service)
         }
+        simulator.requireProxyCredentials(commandLine.proxyCredentials)
         if !commandLine.isQuiet {
             let printsJSON = commandLine.printsJSON
             simulator.observe { say(printsJSON ? $0.json.text + "\n" : line(about: $0)) }
@@ -62,6 +63,7 @@ struct Program {
         }
         if !commandLine.printsJSON {
             say(simulator.relaySettings)
+            say("# proxy: \(simulator.proxyURL())\n")
             say("# control: \(simulator.origin(of: .control)); these lines are in \(simulator.relaySettingsFile)\n")
         }
     }

@@ -18,6 +18,15 @@ struct AddressRaceTests {
         #expect(race.addresses.map { $0.bytes[0] } == [1, 4, 2, 5, 3])
     }
 
+    @Test func `addresses that were of no use lately come last, and are tried all the same`() {
+        let all = [
+            address(1, six: true), address(2, six: true), address(3, six: false), address(4, six: false),
+        ]
+        let race = AddressRace(all, behindOthers: [all[0], all[2]])
+        #expect(race.addresses.map { $0.bytes[0] } == [2, 4, 1, 3])
+        #expect(AddressRace(all, behindOthers: Set(all)).addresses.map { $0.bytes[0] } == [1, 3, 2, 4])
+    }
+
     @Test func `the next address starts a quarter of a second later, beside the first`() {
         var race = AddressRace([address(1, six: true), address(2, six: false)])
         #expect(race.goOn(now: start) == .attempt(0))

@@ -170,8 +170,24 @@ struct ConnectingTests {
             ) { fixture in
                 #expect(await fixture.send().map(\.status) != .success(200))
                 peer.beginToListen()
-                while await fixture.send().map(\.status) != .success(200) {}
+                while await fixture.send().map(\.status) != .success(200) { try Task.checkCancellation() }
                 #expect(await fixture.pool.snapshot().lastFault == nil)
+            }
+        }
+    }
+
+    @Test func `new roots count for the next connection`() async throws {
+        var settings = HTTP2PoolConfiguration()
+        settings.backoffFirst = .zero
+        let configuration = settings
+        try await withPeer(authority.issue(), script: Self.answerAll) { peer in
+            try await PoolFixture.with(port: peer.port, host: "127.0.0.1", rootFile: nil, configuration) { fixture in
+                guard case .failure(.unreachable(.certificateNotTrusted)) = await fixture.send() else {
+                    Issue.record("an unknown root was trusted")
+                    return
+                }
+                await fixture.pool.use(try TLSTrust(additionalRootsFile: authority.rootFile))
+                #expect(await fixture.send().map(\.status) == .success(200))
             }
         }
     }

@@ -77,6 +77,87 @@ struct ConnectionTests {
         }
     }
 
+    @Test func `a limit that falls to one and to none, and rises again, is kept to at every moment`() async throws {
+        let isLowered = Mutex(false)
+        var settings = HTTP2PoolConfiguration()
+        settings.maximumConnections = 1
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 100)])
+                try peer.answer(peer.nextRequest())
+                try peer.settings([(3, 1)])
+                try peer.expectSilence()
+                isLowered.withLock { $0 = true }
+                let first = try peer.nextRequest()
+                try peer.expectSilence()
+                try peer.answer(first)
+                let second = try peer.nextRequest()
+                try peer.settings([(3, 0)])
+                try peer.answer(second)
+                try peer.expectSilence()
+                try peer.settings([(3, 100)])
+                var rest: [UInt32] = []
+                for _ in 0..<8 { rest.append(try peer.nextRequest()) }
+                for stream in rest { try peer.answer(stream) }
+                peer.readToEnd()
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            while !isLowered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(await fixture.sendAtOnce(10).allSatisfy { $0 == 200 })
+            #expect(await fixture.pool.snapshot().totals.opened == 1)
+        }
+    }
+
+    @Test func `a connection that allows no stream for long is left for another`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 0)
+        settings.maximumConnections = 1
+        settings.timeoutCountsAfter = .milliseconds(10)
+        settings.backoffFirst = .zero
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, peer.number == 1 ? 0 : 100)])
+                while true { try peer.answer(peer.nextRequest(), status: 200 + peer.number) }
+            }
+        ) { fixture in
+            for _ in 0..<2 {
+                let outcome = await fixture.send(timeout: .milliseconds(100)).map(\.status)
+                #expect(outcome == .failure(.notSent(.waitedTooLong)))
+            }
+            #expect(await fixture.send().map(\.status) == .success(202))
+        }
+    }
+
+    @Test func `connections grow in number while streams run out, and become fewer when they are idle`() async throws {
+        let mayAnswer = Mutex(false)
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.maximumConnections = 3
+        settings.minimumConnections = 1
+        settings.growAfter = .milliseconds(5)
+        settings.idleTimeout = .milliseconds(50)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                while true {
+                    let stream = try peer.nextRequest()
+                    while !mayAnswer.withLock({ $0 }) { usleep(1000) }
+                    try peer.answer(stream)
+                }
+            }
+        ) { fixture in
+            async let all = fixture.sendAtOnce(4)
+            await fixture.waitUntil { $0.open == 3 && $0.inFlight == 3 && $0.waiting == 1 }
+            mayAnswer.withLock { $0 = true }
+            #expect(await all.allSatisfy { $0 == 200 })
+            await fixture.waitUntil { $0.open == 1 && $0.draining == 0 }
+            #expect(await fixture.pool.snapshot().totals.opened == 3)
+            #expect(await fixture.send().map(\.status) == .success(200))
+        }
+    }
+
     @Test func `a peer that allows no stream keeps requests waiting no longer than their time`() async throws {
         var settings = HTTP2PoolConfiguration(initialStreamLimit: 0)
         settings.maximumConnections = 1
@@ -138,133 +219,18 @@ struct ConnectionTests {
         }
     }
 
-    // MARK: Goodbyes
-
-    @Test func `a goodbye leaves the requests up to its last, and gives back those above it`() async throws {
-        try await with(script: { peer in
-            try peer.begin()
-            guard peer.number == 1 else {
-                while true { try peer.answer(peer.nextRequest(), status: 202) }
-            }
-            var streams: [UInt32] = []
-            for _ in 0..<6 { streams.append(try peer.nextRequest()) }
-            try peer.goAway(last: streams[2], debug: "{\"reason\":\"Shutdown\"}\u{1}")
-            for stream in streams.prefix(3) { try peer.answer(stream) }
-            peer.readToEnd()
-        }) { fixture in
-            let outcomes = await withTaskGroup(of: Result<Int, HTTP2Failure>.self) { group in
-                for _ in 0..<6 { group.addTask { await fixture.send().map(\.status) } }
-                return await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(outcomes.count { $0 == .success(200) } == 3)
-            #expect(outcomes.count { $0 == .failure(.notSent(.aboveGoAway)) } == 3)
-            #expect(await fixture.send().map(\.status) == .success(202))
-            let text = fixture.events.compactMap { event -> String? in
-                guard case .goAway(_, code: 0, let debug) = event else { return nil }
-                return debug
-            }
-            #expect(text == ["{\"reason\":\"Shutdown\"}?"])
-        }
-    }
-
-    @Test func `what a goodbye promised and never gave is an unknown outcome`() async throws {
-        var settings = HTTP2PoolConfiguration()
-        settings.drainTimeout = .milliseconds(50)
-        try await with(
-            settings,
-            script: { peer in
-                try peer.begin()
-                try peer.goAway(last: peer.nextRequest())
-                peer.readToEnd()
-            }
-        ) { fixture in
-            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.drainExpired)))
-        }
-    }
-
-    @Test(arguments: [(UInt32(0), false), (2, false), (1, true), (11, true)])
-    func `a goodbye that finds fault with us is followed by a pause`(code: UInt32, pauses: Bool) async throws {
-        var settings = HTTP2PoolConfiguration()
-        settings.backoffFirst = .seconds(60)
-        settings.backoffCap = .seconds(60)
-        try await with(
-            settings,
-            script: { peer in
-                try peer.begin()
-                try peer.answer(peer.nextRequest())
-                let last = try peer.nextRequest()
-                try peer.goAway(last: last, code: code)
-                try peer.answer(last)
-                peer.readToEnd()
-            }
-        ) { fixture in
-            #expect(await fixture.send().map(\.status) == .success(200))
-            #expect(await fixture.send().map(\.status) == .success(200))
-            await fixture.waitUntil { $0.open == 0 }
-            let third = await fixture.send(timeout: .milliseconds(500)).map(\.status)
-            #expect(third == (pauses ? .failure(.notSent(.waitedTooLong)) : .success(200)))
-        }
-    }
-
-    @Test func `a goodbye in two steps answers what came between them`() async throws {
-        try await with(script: { peer in
-            try peer.begin()
-            guard peer.number == 1 else {
-                while true { try peer.answer(peer.nextRequest(), status: 202) }
-            }
-            let stream = try peer.nextRequest()
-            try peer.goAway(last: 0x7FFF_FFFF)
-            try peer.goAway(last: stream)
-            try peer.answer(stream)
-            peer.readToEnd()
-        }) { fixture in
-            #expect(await fixture.send().map(\.status) == .success(200))
-            #expect(await fixture.send().map(\.status) == .success(202))
-        }
-    }
-
-    @Test func `a second goodbye that promises more than the first breaks the protocol`() async throws {
-        try await with(script: { peer in
-            try peer.begin()
-            let stream = try peer.nextRequest()
-            try peer.goAway(last: stream)
-            try peer.goAway(last: stream + 2)
-            peer.readToEnd()
-        }) { fixture in
-            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.protocolViolation)))
-        }
-    }
-
-    @Test func `a goodbye every ten requests loses none of them`() async throws {
-        var settings = HTTP2PoolConfiguration()
-        settings.openingInterval = .milliseconds(1)
-        try await with(
-            settings,
-            script: { peer in
-                try peer.begin()
-                for _ in 0..<9 { try peer.answer(peer.nextRequest()) }
-                let last = try peer.nextRequest()
-                try peer.goAway(last: last)
-                try peer.answer(last)
-                peer.readToEnd()
-            }
-        ) { fixture in
-            for _ in 0..<100 { #expect(await fixture.send().map(\.status) == .success(200)) }
-            #expect(await fixture.pool.snapshot().totals.opened == 10)
-        }
-    }
-
     // MARK: Broken peers
 
-    @Test func `a connection that breaks leaves every outcome unknown, and the next request takes a new one`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `a connection that breaks leaves every outcome unknown, and the next request takes a new one`(
+        withReset: Bool
+    ) async throws {
         try await with(script: { peer in
             try peer.begin()
             guard peer.number == 2 else {
                 try peer.answer(peer.nextRequest())
                 for _ in 0..<5 { _ = try peer.nextRequest() }
-                peer.drop()
+                if withReset { peer.willReset() } else { peer.drop() }
                 return
             }
             while true { try peer.answer(peer.nextRequest(), status: 202) }
@@ -307,6 +273,19 @@ struct ConnectionTests {
             case .dataOnNoStream: [Frame(kind: .data, stream: 0, payload: [1])]
             case .settingsFlood: [Frame(kind: .settings, payload: [UInt8](repeating: 0, count: 6 * 64))]
             }
+        }
+    }
+
+    @Test(arguments: [Frame.Kind.ping, .settings])
+    func `a peer that asks without end and reads nothing is given up`(kind: Frame.Kind) async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            _ = try peer.nextRequest()
+            let one = Frame(kind: kind, payload: kind == .ping ? [UInt8](repeating: 0, count: 8) : []).bytes
+            let many = Array([[UInt8]](repeating: one, count: 1000).joined())
+            while true { try peer.write(many) }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .failure(.unknownOutcome(.protocolViolation)))
         }
     }
 

@@ -84,15 +84,74 @@ struct HTTP2ConnectionStateTests {
     @Test func `two time-outs without an answer between them end the use of a connection`() {
         var state = open()
         for _ in 0..<4 { _ = state.sent(now: start) }
-        #expect(state.timedOut(after: .seconds(15)) == false)
+        #expect(state.timedOut(submitted: start, now: start + .seconds(15)) == false)
+        state.streamClosed(answered: true, now: start + .seconds(15))
+        let later = start + .seconds(15)
+        #expect(state.timedOut(submitted: later, now: later + .seconds(15)) == false)
+        #expect(state.timedOut(submitted: later, now: later + .seconds(15)) == true)
+    }
+
+    @Test func `a time-out does not count while others are answered, until there have been many`() {
+        var state = open(configuration { $0.maximumTimeouts = 4 })
+        for _ in 0..<9 { _ = state.sent(now: start) }
+        state.streamClosed(answered: true, now: start + .milliseconds(1))
+        for _ in 0..<3 { #expect(state.timedOut(submitted: start, now: start + .seconds(15)) == false) }
+        #expect(state.timedOut(submitted: start, now: start + .seconds(15)) == true)
+    }
+
+    @Test func `what was answered before a request went out says nothing about it`() {
+        var state = open()
+        for _ in 0..<3 { _ = state.sent(now: start) }
+        let later = start + .seconds(1)
+        state.streamClosed(answered: true, now: later)
+        #expect(state.timedOut(submitted: later, now: later + .seconds(15)) == false)
+        #expect(state.timedOut(submitted: later, now: later + .seconds(15)) == true)
+    }
+
+    @Test func `a request goes out when its body fits into what the window has left, or when nothing else is away`() {
+        var state = open()
+        #expect(state.takes(body: 100_000, window: 0))
+        _ = state.sent(body: 4000, now: start)
+        #expect(state.takes(body: 4000, window: 8000))
+        #expect(!state.takes(body: 4001, window: 8000))
+        #expect(state.takes(body: 0, window: 0))
+        state.bodyLeft(3000)
+        #expect(state.takes(body: 4000, window: 5000))
+        #expect(!state.takes(body: 4001, window: 5000))
+        state.bodyLeft(1000)
         state.streamClosed(answered: true, now: start)
-        #expect(state.timedOut(after: .seconds(15)) == false)
-        #expect(state.timedOut(after: .seconds(15)) == true)
+        #expect(state.takes(body: 4001, window: 0))
+    }
+
+    @Test func `a connection is no older than its greatest age, and by lot up to a tenth younger`() {
+        let day = Int64(24 * 60 * 60 * 1_000_000_000)
+        for (lot, age) in [(0.0, day), (0.5, day / 100 * 95), (1.0, day / 10 * 9)] {
+            var state = HTTP2ConnectionState(HTTP2PoolConfiguration(), now: start)
+            state.resolved(now: start)
+            state.connected(now: start)
+            state.opened(now: start, lot: lot)
+            state.settings(streamLimit: 100)
+            #expect(state.due(now: start + (age - 1_000_000)) == nil)
+            #expect(state.due(now: start + (age + 1_000_000)) == .askForReplacement)
+        }
+    }
+
+    @Test func `a proxy has a time of its own, and what is late before it is the way to it`() {
+        var state = HTTP2ConnectionState(HTTP2PoolConfiguration(), hasProxy: true, now: start)
+        #expect(state.due(now: start + .seconds(5)) == .giveUp(.proxyUnreachable(.nameTimeout)))
+        state.resolved(now: start)
+        #expect(state.due(now: start + .seconds(10)) == .giveUp(.proxyUnreachable(.connectTimeout)))
+        state.tunnelling(now: start + .seconds(1))
+        #expect(state.isConnecting && state.fault(.lost) == nil)
+        #expect(state.nextDeadline == start + .seconds(11))
+        #expect(state.due(now: start + .seconds(11)) == .giveUp(.proxyTimeout))
+        state.connected(now: start + .seconds(2))
+        #expect(state.due(now: start + .seconds(12)) == .giveUp(.tlsTimeout))
     }
 
     @Test func `time-outs that came too soon to mean anything are not counted`() {
         var state = open()
-        for _ in 0..<9 { #expect(state.timedOut(after: .milliseconds(999)) == false) }
+        for _ in 0..<9 { #expect(state.timedOut(submitted: start, now: start + .milliseconds(999)) == false) }
     }
 
     @Test func `after a goodbye nothing more goes out, and the rest has its time`() {

@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import Testing
 
 /// One HTTP/2 frame (RFC 9113, section 4.1).
 struct Frame {
@@ -32,6 +33,8 @@ func big(_ value: UInt32) -> [UInt8] {
 @safe final class PeerConnection {
     /// 1 for the first connection that the peer accepted.
     let number: Int
+    /// How many requests have begun to come, whole or not.
+    private(set) var begun = 0
     /// Whether PINGs are answered on the way.
     var answersPings = true
     private let ssl: OpaquePointer
@@ -65,6 +68,7 @@ func big(_ value: UInt32) -> [UInt8] {
         let head = try read(9)
         let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
         guard let kind = Frame.Kind(rawValue: head[3]) else { throw Ended() }
+        if kind == .headers { begun += 1 }
         let stream = head[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
         return Frame(kind: kind, flags: head[4], stream: stream, payload: try read(length))
     }
@@ -98,6 +102,22 @@ func big(_ value: UInt32) -> [UInt8] {
             if frame.kind == kind { return frame }
             if frame.kind == .settings, frame.flags & Frame.first == 0 {
                 try write(Frame(kind: .settings, flags: Frame.first))
+            }
+        }
+    }
+
+    /// Sees to it that the client sends nothing at the moment, by a PING whose answer must come next. Only the client's
+    /// own SETTINGS, their acknowledgement and WINDOW_UPDATE may come before it.
+    func expectSilence() throws {
+        try write(Frame(kind: .ping, payload: [UInt8](repeating: 7, count: 8)))
+        while true {
+            let frame = try readFrame()
+            switch frame.kind {
+            case .ping where frame.flags & Frame.first != 0: return
+            case .settings where frame.flags & Frame.first == 0:
+                try write(Frame(kind: .settings, flags: Frame.first))
+            case .settings, .windowUpdate: break
+            default: Issue.record("\(frame.kind) on stream \(frame.stream) where nothing should come")
             }
         }
     }
@@ -152,6 +172,12 @@ func big(_ value: UInt32) -> [UInt8] {
     /// Ends TCP without a word of TLS.
     func drop() {
         shutdown(socket, Int32(SHUT_RDWR))
+    }
+
+    /// Makes TCP end with a reset when the script is over.
+    func willReset() {
+        var lingering = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
     }
 }
 

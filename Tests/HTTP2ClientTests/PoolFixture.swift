@@ -1,7 +1,8 @@
 import EventLoops
-import HTTP2Client
 import Synchronization
 import Testing
+
+@testable import HTTP2Client
 
 /// A loop, a pool on it and the events it told, for the length of one test.
 final class PoolFixture: Sendable {
@@ -13,12 +14,13 @@ final class PoolFixture: Sendable {
     var events: [HTTP2ConnectionEvent] { told.events.withLock { $0 } }
 
     private init(
-        _ origin: Origin, on loop: EventLoop, rootFile: String?, _ configuration: HTTP2PoolConfiguration
+        _ origin: Origin, on loop: EventLoop, proxy: HTTPProxy?, rootFile: String?,
+        _ configuration: HTTP2PoolConfiguration, resolve: @escaping Resolve
     ) throws {
         self.loop = loop
         let trust = try TLSTrust(additionalRootsFile: rootFile)
         pool = HTTP2Pool(
-            on: loop, origin: origin, trust: trust, configuration: configuration,
+            on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration, resolve: resolve,
             observer: { [told] event in told.events.withLock { $0.append(event) } })
     }
 
@@ -27,10 +29,12 @@ final class PoolFixture: Sendable {
         let events = Mutex<[HTTP2ConnectionEvent]>([])
     }
 
-    /// Runs `body` with a pool for `https://host:port`, and ends everything after it.
+    /// Runs `body` with a pool for `https://host:port`, and ends everything after it. `resolve` stands in for the name
+    /// servers.
     static func with<Result: Sendable>(
-        port: UInt16, host: String = "localhost", rootFile: String?,
+        port: UInt16, host: String = "localhost", proxy: HTTPProxy? = nil, rootFile: String?,
         _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
+        resolve: @escaping Resolve = SocketAddress.bySystem,
         body: @Sendable (PoolFixture) async throws -> Result
     ) async throws -> Result {
         let origin = try #require(Origin(url: "https://\(host):\(port)"))
@@ -38,7 +42,8 @@ final class PoolFixture: Sendable {
         try loop.start()
         let result: Swift.Result<Result, any Error>
         do {
-            let fixture = try PoolFixture(origin, on: loop, rootFile: rootFile, configuration)
+            let fixture = try PoolFixture(
+                origin, on: loop, proxy: proxy, rootFile: rootFile, configuration, resolve: resolve)
             result = .success(try await fixture.run(body))
         } catch {
             result = .failure(error)
@@ -70,7 +75,12 @@ final class PoolFixture: Sendable {
 
     /// Waits until the pool looks as wanted.
     func waitUntil(_ isSo: @Sendable (HTTP2PoolSnapshot) -> Bool) async {
-        while !isSo(await pool.snapshot()) { try? await Task.sleep(for: .milliseconds(2)) }
+        while !isSo(await pool.snapshot()) {
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else {
+                Issue.record("the pool never looked as wanted: \(await pool.snapshot())")
+                return
+            }
+        }
     }
 
     /// The statuses of so many requests sent at once; nil for those that failed.

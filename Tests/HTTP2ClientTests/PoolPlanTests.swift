@@ -110,9 +110,18 @@ struct PoolPlanTests {
     @Test func `an answer ends the back-off`() {
         var plan = plan()
         plan.failed(refused, isWanted: false, now: start, lot: 0.5)
-        plan.answered()
+        plan.answered(now: start)
         #expect(plan.lastFault == nil)
         #expect(plan.step(view(waitingSince: start), now: start) == .open)
+    }
+
+    @Test func `an answer by another connection does not cut the pause of a peer that wants us slower`() {
+        var plan = plan()
+        plan.failed(.goodbyeWithError(code: 11), isWanted: false, now: start, lot: 0.5)
+        plan.answered(now: start + .milliseconds(999))
+        #expect(plan.step(view(waitingSince: start), now: start) == .lookAgain(start + .seconds(1)))
+        plan.answered(now: start + .seconds(1))
+        #expect(plan.lastFault == nil)
     }
 
     @Test func `connections are opened in a small burst and then one a second`() {
@@ -126,6 +135,19 @@ struct PoolPlanTests {
     @Test func `a connection that should be replaced is, beyond the maximum`() {
         var plan = plan { $0.maximumConnections = 1 }
         #expect(plan.step(view(usable: 1, toReplace: 1, hasRoom: true), now: start) == .open)
+    }
+
+    @Test func `one who may go by none of those there are has another opened, at the pace of openings`() {
+        var plan = plan {
+            $0.maximumConnections = 2
+            $0.openingBurst = 1
+        }
+        var wanting = view(usable: 1, hasRoom: true, waitingSince: start)
+        wanting.needsAnother = true
+        #expect(plan.step(wanting, now: start) == .open)
+        #expect(plan.step(wanting, now: start + .milliseconds(999)) == .lookAgain(start + .seconds(1)))
+        wanting.usable = 2
+        #expect(plan.step(wanting, now: start + .seconds(5)) == .nothing)
     }
 
     @Test func `a used pool keeps its least number of connections`() {

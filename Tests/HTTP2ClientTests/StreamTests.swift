@@ -63,6 +63,17 @@ struct StreamTests {
         }
     }
 
+    @Test func `a reset right after the status is an answer too`() async throws {
+        try await with(first: { peer, stream in
+            try peer.answer(stream, status: 410, ends: false)
+            try peer.reset(stream, code: 0)
+        }) { fixture in
+            let response = try await fixture.send().get()
+            #expect(response.status == 410 && response.body.isEmpty && response.bodyWasCut)
+            #expect(await fixture.send().map(\.status) == .success(200))
+        }
+    }
+
     @Test func `an answer without a body is whole`() async throws {
         try await with(first: { try $0.answer($1, status: 200) }) { fixture in
             let response = try await fixture.send().get()
@@ -171,6 +182,37 @@ struct StreamTests {
         }
     }
 
+    @Test func `several requests that are never answered do not end a connection that answers others`() async throws {
+        let stalled = Mutex(0)
+        var settings = HTTP2PoolConfiguration()
+        settings.timeoutCountsAfter = .milliseconds(10)
+        try await with(
+            settings,
+            first: { peer, stream in
+                try peer.answer(stream)
+                for _ in 0..<3 {
+                    _ = try peer.nextRequest()
+                    stalled.withLock { $0 += 1 }
+                }
+            }
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            // Given up in the same moment, with no answer between them.
+            await withTaskGroup { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let outcome = await fixture.send(timeout: .milliseconds(400)).map(\.status)
+                        #expect(outcome == .failure(.unknownOutcome(.timeout)))
+                    }
+                }
+                while stalled.withLock({ $0 }) < 3 { try? await Task.sleep(for: .milliseconds(2)) }
+                for _ in 0..<20 { #expect(await fixture.send().map(\.status) == .success(200)) }
+            }
+            #expect(await fixture.send().map(\.status) == .success(200))
+            #expect(await fixture.pool.snapshot().totals.opened == 1)
+        }
+    }
+
     @Test func `a timed-out request is reset, and only then is its place free`() async throws {
         let isStalled = Mutex(false)
         var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
@@ -244,6 +286,26 @@ struct StreamTests {
             #expect(await fixture.send(body: "").map(\.status) == .success(200))
             #expect(
                 await fixture.send(timeout: .milliseconds(200)).map(\.status) == .failure(.unknownOutcome(.timeout)))
+        }
+    }
+
+    @Test func `a peer that takes its header table away is obeyed in the next header block`() async throws {
+        let isTaken = Mutex(false)
+        try await with(script: { peer in
+            try peer.begin()
+            try peer.answer(peer.nextRequest())
+            try peer.settings([(1, 0)])
+            try peer.expectSilence()
+            isTaken.withLock { $0 = true }
+            // A dynamic table size update to 0 (RFC 7541, section 6.3) comes first.
+            let head = try peer.next(.headers)
+            #expect(head.payload.first == 0x20)
+            try peer.answer(head.stream)
+            while true { try peer.answer(peer.nextRequest()) }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(200))
+            while !isTaken.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            for _ in 0..<2 { #expect(await fixture.send(body: "").map(\.status) == .success(200)) }
         }
     }
 

@@ -18,7 +18,7 @@ struct TCPConnectorTests {
         /// The connected socket's family, or why there is none.
         func race(_ addresses: [SocketAddress]) async -> Result<Int32, Unreachable> {
             let result = await withCheckedContinuation { continuation in
-                let connector = TCPConnector(addresses, on: loop) { continuation.resume(returning: $0) }
+                let connector = TCPConnector(AddressRace(addresses), on: loop) { continuation.resume(returning: $0) }
                 self.connector = connector
                 connector.start()
             }

@@ -93,7 +93,7 @@ struct ExchangeTests {
         }
         let server = HTTPServer(
             on: loop, listener: try .open(host: "127.0.0.1", port: 0), configuration: .init(), handler: handler)
-        try await server.start()
+        await server.start()
         let port = server.port
         try await onOwnThread {
             let client = try RawClient(port: port)
@@ -176,8 +176,11 @@ struct ExchangeTests {
 
 /// Many clients that one thread at a time uses.
 final class Clients: @unchecked Sendable {
-    let all: [RawClient]
+    private(set) var all: [RawClient]
     init(count: Int, port: UInt16) throws { all = try (0..<count).map { _ in try RawClient(port: port) } }
+
+    /// Closes them.
+    func forget() { all = [] }
 }
 
 /// What happened, in order, from whatever thread.

@@ -55,6 +55,31 @@ final class RawClient {
         }
     }
 
+    /// Sends as much as the system takes until it has taken nothing for a while; gives the number of bytes.
+    func sendUntilStuck(_ bytes: [UInt8]) -> Int {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe Glibc.send(
+                    descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+            if count > 0 {
+                sent += count
+                continue
+            }
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard unsafe poll(&entry, 1, 300) > 0, Int32(entry.revents) & Int32(POLLERR | POLLHUP) == 0 else { break }
+        }
+        return sent
+    }
+
+    /// Makes the connection end with a reset in place of an orderly close when this client goes.
+    func willReset() {
+        var lingering = linger(l_onoff: 1, l_linger: 0)
+        unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &lingering, UInt32(MemoryLayout<linger>.size))
+    }
+
     func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads one response; nil where the server closed without one.

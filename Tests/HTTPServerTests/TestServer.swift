@@ -56,6 +56,7 @@ extension HTTPRefusal {
         case .expectationFailed: 417
         case .headersTooLarge: 431
         case .unsupportedTransferCoding: 501
+        case .unsupportedVersion: 505
         case .tooManyConnections, .shuttingDown: 503
         }
     }
@@ -73,7 +74,7 @@ func withServer<Value: Sendable>(
     configure(&configuration)
     let server = HTTPServer(
         on: loop, listener: try .open(host: host, port: 0), configuration: configuration, handler: handler)
-    try await server.start()
+    await server.start()
     let result: Result<Value, any Error>
     do { result = .success(try await talk(server.port, server)) } catch { result = .failure(error) }
     await server.stop()

@@ -8,14 +8,14 @@ private func at(_ milliseconds: Int64) -> MonotonicInstant {
 
 /// The promise itself, in the fewest words: every admitted instant is kept for ever and counted anew each time.
 private struct NaiveModel {
-    let limit: Int
+    var limit: Int
     let window: Int64
     var admitted: [Int: [Int64]] = [:]
 
     mutating func admit(_ key: Int, at now: Int64) -> RateDecision {
-        let inside = admitted[key, default: []].reversed().prefix { now - $0 < window }
-        if let oldest = inside.last, inside.count >= limit {
-            return .refused(retryAfter: .nanoseconds(oldest + window - now))
+        let inside = Array(admitted[key, default: []].reversed().prefix { now - $0 < window })
+        if inside.count >= limit {
+            return .refused(retryAfter: .nanoseconds(inside[limit - 1] + window - now))
         }
         admitted[key, default: []].append(now)
         return .admitted
@@ -100,6 +100,32 @@ struct RateLimiterTests {
         (60, .seconds(3600), 4), (1200, .seconds(60), 5), (7, .milliseconds(50), 6), (33, .seconds(90_000), 7),
     ])
     func `it agrees with a model that forgets nothing`(limit: Int, window: Duration, seed: UInt64) {
+        agree(limit: limit, window: window, seed: seed)
+    }
+
+    @Test(arguments: [
+        (limit: 2, window: Duration.seconds(60), seed: UInt64(21)), (20, .seconds(60), 22), (60, .seconds(3600), 23),
+        (7, .milliseconds(50), 24),
+    ])
+    func `it agrees with the model also while the limit is changed, and forgets nothing for it`(
+        limit: Int, window: Duration, seed: UInt64
+    ) {
+        agree(limit: limit, window: window, seed: seed, changes: true)
+    }
+
+    @Test func `a limit that was turned off has no memory of that time, and one that is turned off lets all through`() {
+        let limiter = RateLimiter<Int>(limit: 0, window: .seconds(60), maximumKeys: 10)
+        for _ in 0..<5 { #expect(limiter.admit(1, at: at(0)) == .admitted) }
+        limiter.change(limit: 1)
+        #expect(limiter.admit(1, at: at(1)) == .admitted)
+        #expect(limiter.admit(1, at: at(2)) == .refused(retryAfter: .milliseconds(59_999)))
+        limiter.change(limit: 0)
+        #expect(limiter.admit(1, at: at(3)) == .admitted)
+        limiter.change(limit: 1)
+        #expect(limiter.admit(1, at: at(4)) == .refused(retryAfter: .milliseconds(59_997)))
+    }
+
+    private func agree(limit: Int, window: Duration, seed: UInt64, changes: Bool = false) {
         let limiter = RateLimiter<Int>(limit: limit, window: window, maximumKeys: 1000)
         var model = NaiveModel(limit: limit, window: window.wholeNanoseconds)
         var random = SeededGenerator(state: seed)
@@ -112,6 +138,10 @@ struct RateLimiterTests {
             case 40..<41: now += window.wholeNanoseconds / 2
             case 41..<42: now += window.wholeNanoseconds
             default: break
+            }
+            if changes, random.next() % 50 == 0 {
+                model.limit = 1 + Int(random.next() % UInt64(limit * 2))
+                limiter.change(limit: model.limit)
             }
             let key = Int(random.next() % 3)
             let expected = model.admit(key, at: now)

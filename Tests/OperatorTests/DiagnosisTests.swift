@@ -1,5 +1,6 @@
 import DeviceStore
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -30,6 +31,7 @@ struct DiagnosisTests {
         #expect(failed { $0.isDraining = true } == [.serving])
         #expect(failed { $0.devices = nil } == [.store])
         #expect(failed { $0.writer.lastFailure = .full } == [.store])
+        #expect(failed { $0.isDatabaseReplaced = true } == [.store])
         #expect(failed { $0.credentials[.ios].state = .refused(since: $0.reckoning.wall) } == [])
         #expect(failed { $0.credentials[.ios].state = .unset } == [])
         #expect(
@@ -44,6 +46,18 @@ struct DiagnosisTests {
             } == [])
     }
 
+    @Test(arguments: BreakerCause.allCases)
+    func `a push service that is left alone is named, with the cause and since when`(_ cause: BreakerCause) throws {
+        let found = problems {
+            $0.breakers[2].open = (cause, $0.reckoning.monotonic.advanced(by: .seconds(-60)))
+        }
+        let problem = try #require(found.first)
+        #expect(found.count == 1)
+        #expect(problem.text.hasPrefix("FCM is not asked for the time being: "))
+        #expect(problem.severity == .error)
+        #expect(problem.since == quietFacts().reckoning.wall.advanced(by: .seconds(-60)))
+    }
+
     @Test func `what is wrong is said in words, with the setting or the place to look at`() {
         func texts(_ change: (inout OperatorFacts) -> Void) -> [String] { problems(change).map(\.text) }
         func said(_ part: String, _ change: (inout OperatorFacts) -> Void) -> Bool {
@@ -52,6 +66,7 @@ struct DiagnosisTests {
         }
         #expect(said("the disk is full") { $0.writer.lastFailure = .full })
         #expect(said("does not answer") { $0.devices = nil })
+        #expect(said("push.db was removed") { $0.isDatabaseReplaced = true })
         #expect(said("almost full") { $0.disk.freeBytes = 100 << 20 })
         #expect(said("The disk is full") { $0.disk.freeBytes = 1 << 20 })
         #expect(said("APNS_") { $0.credentials[.ios].state = .refused(since: $0.reckoning.wall) })

@@ -1,5 +1,4 @@
 import DeviceStore
-import HTTP2Client
 import PushModel
 import PushServices
 import Relay
@@ -8,6 +7,7 @@ import SQLiteDeviceStore
 import Telemetry
 import Testing
 
+@testable import HTTP2Client
 @testable import gryt_push
 
 @Suite(.timeLimit(.minutes(1)))
@@ -80,6 +80,43 @@ struct MetricsPageTests {
         #expect(lines(facts)[#"gryt_push_credential_state{platform="android",state="accepted"}"#] == "1")
     }
 
+    @Test func `reloads and a replaced database show`() {
+        var facts = quietFacts()
+        #expect(lines(facts)["gryt_push_database_replaced"] == "0")
+        facts.isDatabaseReplaced = true
+        facts.reloads = [3, 1]
+        #expect(lines(facts)["gryt_push_database_replaced"] == "1")
+        #expect(lines(facts)["gryt_push_store_up"] == "0")
+        #expect(lines(facts)[#"gryt_push_reloads_total{result="applied"}"#] == "3")
+        #expect(lines(facts)[#"gryt_push_reloads_total{result="refused"}"#] == "1")
+    }
+
+    @Test func `what old credentials were told does not count for new ones`() {
+        let clocks = SetClocks()
+        let metrics = RelayMetrics(loops: 1, clocks: clocks.clocks)
+        let loop = metrics.loops[0]
+        func refused(_ generation: Int) {
+            let now = clocks.clocks.monotonic()
+            let answer = APNsAnswer(
+                status: 403, body: Array(#"{"reason":"InvalidProviderToken"}"#.utf8), retryAfter: nil,
+                at: clocks.clocks.wall())
+            let response = HTTP2Response(
+                status: 403, body: [], bodyWasCut: false, connection: HTTP2ConnectionID(number: 1), headers: [])
+            loop.attempted(
+                Attempt(
+                    end: .answered(answer, response), number: 1, startedAt: now, endedAt: now),
+                platform: .ios, generation: generation)
+        }
+        refused(0)
+        #expect(metrics.platform(.ios).credentials.isRefused)
+        loop.platforms[.ios].replaceCredentials()
+        #expect(metrics.platform(.ios).credentials == CredentialTrace())
+        refused(0)
+        #expect(!metrics.platform(.ios).credentials.isRefused)
+        refused(1)
+        #expect(metrics.platform(.ios).credentials.isRefused)
+    }
+
     @Test func `loops add up`() {
         let clocks = SetClocks()
         let metrics = RelayMetrics(loops: 2, clocks: clocks.clocks)
@@ -94,8 +131,11 @@ struct MetricsPageTests {
                     endedAt: clocks.clocks.monotonic()), platform: .android)
             loop.beat(late: 2_000_000, at: clocks.clocks.monotonic())
         }
-        metrics.requested(.success(.seconds(3600)))
-        metrics.requested(.failure(.clock))
+        let record = CredentialRecord()
+        metrics.requested(.success(.seconds(3600)), date: nil, for: record)
+        // Google gives no token for the clock's sake, and so is the one who tells of it.
+        metrics.requested(
+            .failure(.clock), date: clocks.clocks.wall().advanced(by: .seconds(-600)), for: record)
         let lines = lines(quietFacts(clocks, metrics: metrics))
         #expect(lines[#"gryt_push_duration_seconds_count{platform="ios",outcome="accepted"}"#] == "2")
         #expect(lines[#"gryt_push_duration_seconds_sum{platform="ios",outcome="accepted"}"#] == "0.06")
@@ -107,6 +147,7 @@ struct MetricsPageTests {
         #expect(lines["gryt_push_loop_lag_seconds_count"] == "2")
         #expect(lines[#"gryt_push_access_token_requests_total{result="renewed"}"#] == "1")
         #expect(lines[#"gryt_push_access_token_requests_total{result="clock"}"#] == "1")
+        #expect(lines[#"gryt_push_clock_skew_seconds{platform="android"}"#] == "599.5")
     }
 
     @Test(

@@ -3,7 +3,9 @@ import PushSimulator
 import Testing
 
 /// What Apple answers, what the server is told then, and what is left of the phone.
-@Suite(.stage(), .timeLimit(.minutes(3)))
+///
+/// One after the other, for refusals of ours in a row, of several phones, would be taken for what they look like.
+@Suite(.stage(), .serialized, .timeLimit(.minutes(3)))
 struct APNsAnswerTests {
     private typealias Case = PushServiceCase
 
@@ -63,8 +65,13 @@ struct APNsAnswerTests {
             .init(
                 "ExpiredProviderToken once", refuse(403, "ExpiredProviderToken"), times: 1, gives: "202", attempts: 2),
             .init(
+                "UnrelatedKeyIdInToken for ever", refuse(403, "UnrelatedKeyIdInToken"),
+                gives: "502 upstream_failed credentials", wait: Case.some, attempts: 2),
+            .init(
+                "UnrelatedKeyIdInToken once", refuse(403, "UnrelatedKeyIdInToken"), times: 1, gives: "202", attempts: 2),
+            .init(
                 "TooManyProviderTokenUpdates", refuse(429, "TooManyProviderTokenUpdates"),
-                gives: "502 upstream_failed provider_throttled", wait: Case.some),
+                gives: "502 upstream_failed provider_throttled", wait: 1200...1200),
         ]
 
     static let aboutApple: [PushServiceCase] = [
@@ -77,11 +84,24 @@ struct APNsAnswerTests {
             "Shutdown for ever", refuse(503, "Shutdown"), gives: "502 upstream_failed provider_unavailable",
             wait: Case.some, attempts: 2),
         .init(
-            "ServiceUnavailable", refuse(503, "ServiceUnavailable", retryAfter: "33"),
+            "ServiceUnavailable with a wait", refuse(503, "ServiceUnavailable", retryAfter: "33"),
             gives: "502 upstream_failed provider_unavailable", wait: 33...33),
+        .init("ServiceUnavailable once", refuse(503, "ServiceUnavailable"), times: 1, gives: "202", attempts: 2),
+        .init(
+            "ServiceUnavailable for ever", refuse(503, "ServiceUnavailable"),
+            gives: "502 upstream_failed provider_unavailable", wait: 900...900, attempts: 2),
+        .init("IdleTimeout once", refuse(400, "IdleTimeout"), times: 1, gives: "202", attempts: 2),
+        .init(
+            "IdleTimeout for ever", refuse(400, "IdleTimeout"), gives: "502 upstream_failed provider_unavailable",
+            wait: Case.some, attempts: 2),
+        .init("500 without a body once", Case.json(500, ""), times: 1, gives: "202", attempts: 2),
         .init("502 with a page", Case.page(502), gives: "502 upstream_failed provider_unavailable", wait: Case.some),
-        .init("503 with a page", Case.page(503), gives: "502 upstream_failed provider_unavailable", wait: Case.some),
-        .init("a reset", .reset(2), gives: "502 upstream_failed unreachable", wait: Case.some),
+        .init(
+            "503 with a page", Case.page(503), gives: "502 upstream_failed provider_unavailable", wait: Case.some,
+            attempts: 2),
+        .init("a reset once", .reset(2), times: 1, gives: "202", attempts: 2),
+        .init("a reset", .reset(2), gives: "502 upstream_failed unreachable", wait: Case.some, attempts: 2),
+        .init("ENHANCE_YOUR_CALM", .reset(11), gives: "502 upstream_failed unreachable", wait: Case.some),
         .init("REFUSED_STREAM once", .reset(7), times: 1, gives: "202", attempts: 2),
         .init(
             "REFUSED_STREAM for ever", .reset(7), gives: "502 upstream_failed unreachable", wait: Case.some,
@@ -148,6 +168,8 @@ struct APNsAnswerTests {
 
     @Test func `a token that is refused in the first of many pushes costs the others nothing`() async throws {
         let stage = try Stage.current
+        let (_, living) = try await stage.newPhone()
+        #expect(try await stage.relay.push(living).status == 202)
         let dead = try await stage.newPhone()
         stage.force(Fault(.refuse(status: 400, reason: "BadDeviceToken")), on: dead.phone)
         var phones: [(phone: SimulatedPhone, capability: String)] = []

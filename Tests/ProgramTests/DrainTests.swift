@@ -35,23 +35,23 @@ struct DrainTests {
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
+    @Test(arguments: [(SIGTERM, 500), (SIGINT, 40)])
     func `pushes that are under way are answered and counted, and then the program ends well`(
-        signal: Int32
+        signal: Int32, count: Int
     ) async throws {
         try await Stage.run(["PUSH_BUDGET_MS": "30000", "SHUTDOWN_TIMEOUT_MS": "30000", "WORKERS": "1"]) { stage in
             let slow = Fault(
-                .answer(SimulatedAnswer(status: 200)), delivers: true, times: 1, delay: .milliseconds(1500))
-            let (answers, record) = try await stop(stage, by: signal, while: slow, count: 40) { relay in
+                .answer(SimulatedAnswer(status: 200)), delivers: true, times: 1, delay: .seconds(3))
+            let (answers, record) = try await stop(stage, by: signal, while: slow, count: count) { relay in
                 // Nobody new is let in, from some moment after the line on.
                 while (try? await relay.health()) != nil {}
             }
-            #expect(answers.map(\.summary) == Array(repeating: "202", count: 40))
+            #expect(answers.map(\.summary) == Array(repeating: "202", count: count))
             #expect(record.status == 0)
             #expect(record.outputText.contains("event=stopped cut_short=0"))
             let counted = stage.relay.directory.sqlite(
                 "SELECT sum(n) FROM daily_count WHERE event = 'sent'", in: "data/push.db")
-            #expect(counted == "42\n")
+            #expect(counted == "\(count + 2)\n")
         }
     }
 
@@ -114,10 +114,31 @@ struct DrainTests {
         #expect(await process.end().status == 0)
     }
 
+    @Test func `a relay that drains is not ready first, and says so to the last`() async throws {
+        try await Stage.run(["PUSH_BUDGET_MS": "30000", "SHUTDOWN_TIMEOUT_MS": "30000"]) { stage in
+            let relay = try await OperatedRelay(stage.settings)
+            let phone = SimulatedPhone(.ios)
+            let capability = try await relay.relay.register(phone)
+            stage.force(
+                Fault(.answer(SimulatedAnswer(status: 200)), delivers: true, times: 1, delay: .milliseconds(1500)),
+                on: phone)
+            async let underWay = relay.relay.push(capability)
+            try await stage.simulator.attempted(on: phone.token, platform: .ios)
+            #expect(try await relay.ask("/readyz").status == 200)
+            relay.relay.process.signal(SIGTERM)
+            await relay.relay.logged("event=draining")
+            while try await relay.ask("/readyz").status == 200 {}
+            #expect(try await relay.ask("/readyz").status == 503)
+            #expect(try await relay.ask("/livez").status == 200)
+            #expect(try await underWay.status == 202)
+            #expect(await relay.relay.process.end().status == 0)
+        }
+    }
+
     @Test func `SIGHUP ends nothing`() async throws {
         let relay = try await RelayUnderTest([:])
         relay.process.signal(SIGHUP)
-        #expect(await relay.logged("event=signal_ignored"))
+        #expect(await relay.logged("event=reloaded changed=none needs_restart=none"))
         #expect(try await relay.health().status == 200)
         #expect(await relay.end().status == 0)
     }

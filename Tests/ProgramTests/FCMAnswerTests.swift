@@ -2,7 +2,9 @@ import PushSimulator
 import Testing
 
 /// What Google answers, what the server is told then, and what is left of the phone.
-@Suite(.stage(), .timeLimit(.minutes(3)))
+///
+/// One after the other, for refusals of ours in a row, of several phones, would be taken for what they look like.
+@Suite(.stage(), .serialized, .timeLimit(.minutes(3)))
 struct FCMAnswerTests {
     private typealias Case = PushServiceCase
 
@@ -103,7 +105,16 @@ struct FCMAnswerTests {
             "UNAVAILABLE", refuse(503, "UNAVAILABLE", retryAfter: "44"),
             gives: "502 upstream_failed provider_unavailable", wait: 44...44),
         .init("502 with a page", Case.page(502), gives: "502 upstream_failed provider_unavailable", wait: Case.some),
-        .init("a reset", .reset(2), gives: "502 upstream_failed unreachable", wait: Case.some),
+        .init("503 with a page", Case.page(503), gives: "502 upstream_failed provider_unavailable", wait: 10...86_400),
+        .init(
+            "UNAVAILABLE with a hasty wait", refuse(503, "UNAVAILABLE", retryAfter: "1"),
+            gives: "502 upstream_failed provider_unavailable", wait: 10...10),
+        .init("a reset once", .reset(2), times: 1, gives: "202", attempts: 2),
+        .init("a reset", .reset(2), gives: "502 upstream_failed unreachable", wait: Case.some, attempts: 2),
+        .init("ENHANCE_YOUR_CALM", .reset(11), gives: "502 upstream_failed unreachable", wait: Case.some),
+        .init(
+            "REFUSED_STREAM for ever", .reset(7), gives: "502 upstream_failed unreachable", wait: Case.some,
+            attempts: 3),
         .init("REFUSED_STREAM once", .reset(7), times: 1, gives: "202", attempts: 2),
         .init("200 without a body", Case.json(200, ""), gives: "202"),
         .init("200 with half a body", Case.json(200, #"{"name":"proj"#), gives: "202"),

@@ -7,6 +7,17 @@ struct OAuthAnswerTests {
     @Test(arguments: [
         (Fault.Action.refuse(status: 400, reason: "invalid_grant"), "502 upstream_failed credentials", 1),
         (.refuse(status: 401, reason: "unauthorized_client"), "502 upstream_failed credentials", 1),
+        (.refuse(status: 400, reason: "invalid_scope"), "502 upstream_failed credentials", 1),
+        (.refuse(status: 401, reason: "invalid_client"), "502 upstream_failed credentials", 1),
+        (.refuse(status: 400, reason: "temporarily_unavailable"), "502 upstream_failed provider_unavailable", 4),
+        (.refuse(status: 408, reason: "timeout"), "502 upstream_failed provider_unavailable", 4),
+        (.refuse(status: 429, reason: "slow_down"), "502 upstream_failed provider_unavailable", 4),
+        (.refuse(status: 500, reason: "internal_failure"), "502 upstream_failed provider_unavailable", 4),
+        (PushServiceCase.page(400), "502 upstream_failed provider_unavailable", 4),
+        (
+            PushServiceCase.json(200, #"{"access_token":"t","expires_in":0}"#),
+            "502 upstream_failed provider_unavailable", 4
+        ),
         // After the first second it is tried again, then after two and four.
         (.refuse(status: 503, reason: "unavailable"), "502 upstream_failed provider_unavailable", 4),
         (PushServiceCase.page(200), "502 upstream_failed provider_unavailable", 4),
@@ -28,6 +39,81 @@ struct OAuthAnswerTests {
             #expect(stage.simulator.books().oauthCalls <= most)
             #expect(try await stage.relay.push(apple).status == 202)
             #expect(stage.notifications(for: phone).isEmpty)
+        }
+    }
+
+    @Test func `a lifetime in words is a lifetime`() async throws {
+        try await Stage.run { stage in
+            let (_, capability) = try await stage.newPhone(.android)
+            stage.simulator.force(
+                Fault(PushServiceCase.json(200, #"{"access_token":"t","expires_in":"3599"}"#), times: 1), on: .oauth)
+            // The token is one that Google never gave out, so the push says that it was used, and another is got.
+            #expect(try await stage.relay.push(capability).status == 202)
+            #expect(stage.simulator.books().oauthCalls == 2)
+            #expect(stage.simulator.books()[.fcm].requests == 2)
+        }
+    }
+
+    @Test func `an account that is refused costs one request and one line, however many phones are rung`() async throws
+    {
+        try await Stage.run { stage in
+            var phones: [String] = []
+            for _ in 0..<50 { phones.append(try await stage.newPhone(.android).capability) }
+            stage.simulator.force(Fault(.refuse(status: 400, reason: "invalid_grant")), on: .oauth)
+            let relay = stage.relay
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for capability in phones + phones { group.addTask { try await relay.push(capability).summary } }
+                for try await answer in group { #expect(answer == "502 upstream_failed credentials") }
+            }
+            #expect(stage.simulator.books().oauthCalls == 1)
+            #expect(stage.simulator.books()[.fcm].requests == 0)
+            let lines = relay.process.record.outputText.split(separator: "\n")
+            #expect(lines.count { $0.contains("event=access_token_failed") } == 1)
+            #expect(lines.count { $0.contains("event=breaker_opened") } == 1)
+        }
+    }
+
+    @Test func `a slow endpoint is asked once, and what waited too long for it does not leave any more`() async throws {
+        try await Stage.run(["PUSH_BUDGET_MS": "1000"]) { stage in
+            var phones: [(phone: SimulatedPhone, capability: String)] = []
+            for _ in 0..<30 { phones.append(try await stage.newPhone(.android)) }
+            stage.simulator.setLatency(.milliseconds(2500), of: .oauth)
+            let relay = stage.relay
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for (_, capability) in phones { group.addTask { try await relay.push(capability).summary } }
+                for try await answer in group { #expect(answer == "502 upstream_failed timeout") }
+            }
+            while try await relay.push(phones[0].capability).status != 202 {}
+            for (_, capability) in phones.dropFirst() { #expect(try await relay.push(capability).status == 202) }
+            #expect(stage.simulator.books().oauthCalls == 1)
+            // The first was rung until the token came; one of its pushes may just have left as its sender's time ended.
+            for (phone, _) in phones.dropFirst() { #expect(stage.notifications(for: phone).count == 1) }
+        }
+    }
+
+    @Test(arguments: [
+        Fault.Action.silence, .disconnect, .refuse(status: 503, reason: "unavailable"),
+        .refuse(status: 400, reason: "invalid_grant"), PushServiceCase.page(502),
+    ])
+    func `while the old token is good, nothing that becomes of the endpoint shuts anybody out`(
+        action: Fault.Action
+    ) async throws {
+        try await Stage.run { stage in
+            let (bad, toBad) = try await stage.newPhone(.android)
+            var phones: [String] = []
+            for _ in 0..<10 { phones.append(try await stage.newPhone(.android).capability) }
+            #expect(try await stage.relay.push(toBad).status == 202)
+            stage.simulator.force(Fault(action), on: .oauth)
+            stage.force(
+                Fault(PushServiceCase.json(401, #"{"error":{"code":401,"status":"UNAUTHENTICATED"}}"#)), on: bad)
+            let relay = stage.relay
+            async let first = relay.push(toBad).summary
+            for capability in phones + phones { #expect(try await relay.push(capability).status == 202) }
+            // The one whose token was refused waits for another, and is told when there is none.
+            let expected = action == .silence ? "502 upstream_failed timeout" : "502 upstream_failed credentials"
+            #expect(try await first == expected)
+            for capability in phones { #expect(try await relay.push(capability).status == 202) }
+            #expect(stage.simulator.books().oauthCalls <= 3)
         }
     }
 

@@ -162,12 +162,14 @@ private struct InnerRelay: Sendable {
         let settings = try Settings(environment: environment, dotEnv: nil, cores: 2)
         let clocks = Clocks(wall: { WallInstant(milliseconds: clock.milliseconds) }, monotonic: Clocks.system.monotonic)
         let log = Log(to: NoSink(), wall: { clock.milliseconds }, monotonic: { 0 })
-        let conductor = try Assembly(settings: settings, log: log, clocks: clocks).build()
-        try await conductor.start()
+        let conductor = try Assembly(
+            settings: settings, openFiles: 20_000, manager: ServiceManager(environment: [:]), log: log, clocks: clocks
+        ).build()
+        await conductor.start { _ in }
         let relay = InnerRelay(
             conductor: conductor, port: UInt16(conductor.port), operatorPort: operatorPort)
         let value = try await body(relay)
-        guard case .finished(cutShort: 0) = await conductor.drain() else {
+        guard case .finished(cutShort: 0) = await conductor.drain(for: .asked) else {
             Issue.record("the drain cut something short")
             return value
         }

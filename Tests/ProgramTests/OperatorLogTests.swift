@@ -56,7 +56,7 @@ struct OperatorLogTests {
             let process = try await RelayUnderTest.spawn(settings, in: directory)
             await process.wait { $0.outputText.contains(#""event":"listening""#) }
             process.signal(SIGHUP)
-            await process.wait { $0.outputText.contains(#""event":"signal_ignored""#) }
+            await process.wait { $0.outputText.contains(#""event":"reloaded""#) }
             process.signal(SIGTERM)
             let record = await process.end()
             #expect(record.status == 0)
@@ -67,7 +67,7 @@ struct OperatorLogTests {
                 #expect(["debug", "info", "warning", "error"].contains(line?["level"]?.string))
                 events.append(line?["event"]?.string ?? "?")
             }
-            #expect(events == ["starting", "secret_made", "listening", "signal_ignored", "draining", "stopped"])
+            #expect(events == ["starting", "secret_made", "listening", "reloaded", "draining", "stopped"])
             // Settings are told, secrets only as being set.
             #expect(lines.first??["apns"]?.string == "set")
             #expect(lines.first??["fcm"]?.string == "set")

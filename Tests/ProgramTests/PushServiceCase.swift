@@ -51,6 +51,9 @@ struct PushServiceCase: Sendable, CustomTestStringConvertible {
     /// Pushes to a phone that is registered twice, looks at the answer, and finds out what is left of the phone.
     func play(_ platform: PhonePlatform) async throws {
         let stage = try Stage.current
+        // Nobody is forgotten for a refusal before the service has taken anything from us.
+        let (_, living) = try await stage.newPhone(platform)
+        #expect(try await stage.relay.push(living).status == 202)
         let (phone, first) = try await stage.newPhone(platform)
         let second = try await stage.relay.register(phone)
         stage.force(fault, on: phone)

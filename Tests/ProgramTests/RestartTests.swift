@@ -50,7 +50,9 @@ struct RestartTests {
                     for kind in ["mention", "dm", "dm", "message", "message", "message"] {
                         #expect(try await relay.push(capability, kind: kind).status == 202)
                     }
-                    stage.force(Fault(.refuse(status: 503, reason: "ServiceUnavailable"), times: 1), on: phone)
+                    stage.force(
+                        Fault(.refuse(status: 503, reason: "ServiceUnavailable", retryAfter: "20"), times: 1), on: phone
+                    )
                     #expect(try await relay.push(capability).status == 502)
                     stage.simulator.declareDead(phone.token, platform: platform)
                     #expect(try await relay.push(capability).status == 410)

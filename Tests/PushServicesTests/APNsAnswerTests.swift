@@ -59,7 +59,9 @@ struct APNsAnswerTests {
         .reason(400, "BadTopic", .rejected(.credentials)),
         .reason(400, "MissingTopic", .rejected(.credentials)),
         .reason(400, "TopicDisallowed", .rejected(.credentials)),
-        .reason(400, "IdleTimeout", .deferred(.serviceUnavailable, retryAfter: .seconds(5)), .onceOnNewConnection),
+        .reason(
+            400, "IdleTimeout", .deferred(.serviceUnavailable, retryAfter: .seconds(5)),
+            .onceElsewhere(mayBeConnection: true)),
         .reason(
             403, "ExpiredProviderToken", .deferred(.credentials, retryAfter: .seconds(60)), .onceWithNewCredential),
         .reason(403, "InvalidProviderToken", .rejected(.credentials)),
@@ -70,17 +72,26 @@ struct APNsAnswerTests {
         .reason(403, "BadEnvironmentKeyIdInToken", .rejected(.credentials)),
         .reason(403, "BadEnvironmentKeyInToken", .rejected(.credentials)),
         .reason(
-            403, "UnrelatedKeyIdInToken", .deferred(.credentials, retryAfter: .seconds(60)), .onceOnNewConnection),
+            403, "UnrelatedKeyIdInToken", .deferred(.credentials, retryAfter: .seconds(60)),
+            .onceElsewhere(mayBeConnection: true)),
         .reason(429, "TooManyRequests", .deferred(.phoneThrottled, retryAfter: .seconds(60))),
         .reason(429, "TooManyProviderTokenUpdates", .deferred(.serviceThrottled, retryAfter: .seconds(1200))),
         .reason(
-            500, "InternalServerError", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
-        Row(500, "", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceOnNewConnection),
+            500, "InternalServerError", .deferred(.serviceUnavailable, retryAfter: quarterHour),
+            .onceElsewhere(mayBeConnection: true)),
+        Row(500, "", .deferred(.serviceUnavailable, retryAfter: quarterHour), .onceElsewhere(mayBeConnection: true)),
         .reason(
-            503, "ServiceUnavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),
-        .reason(503, "Service Unavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour)),
-        Row(503, "<html>", .deferred(.serviceUnavailable, retryAfter: quarterHour), .never),
-        .reason(503, "Shutdown", .deferred(.serviceUnavailable, retryAfter: .seconds(5)), .onceOnNewConnection),
+            503, "ServiceUnavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour),
+            .onceElsewhere(mayBeConnection: false)),
+        .reason(
+            503, "Service Unavailable", .deferred(.serviceUnavailable, retryAfter: quarterHour),
+            .onceElsewhere(mayBeConnection: false)),
+        Row(
+            503, "<html>", .deferred(.serviceUnavailable, retryAfter: quarterHour),
+            .onceElsewhere(mayBeConnection: false)),
+        .reason(
+            503, "Shutdown", .deferred(.serviceUnavailable, retryAfter: .seconds(5)),
+            .onceElsewhere(mayBeConnection: true)),
         .reason(403, "TopicMismatch", .rejected(.unknown)),
         Row(403, "<html>", .rejected(.unknown), .never),
         Row(429, "", .rejected(.unknown), .never),

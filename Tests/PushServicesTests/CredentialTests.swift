@@ -149,14 +149,50 @@ struct AccessTokenCycleTests {
         #expect(cycle.need(at: Self.at(60)) == .requestAndWait)
     }
 
-    @Test func `a token that FCM refused is given up, a newer one is not`() {
+    @Test func `whom FCM refused a token asks for another, unless there is a newer one; nobody else is held up`() {
+        var cycle = AccessTokenCycle()
+        let (old, new) = (AccessToken("a"), AccessToken("b"))
+        _ = cycle.need(at: Self.start)
+        cycle.received(new, lifetime: .seconds(3600), at: Self.start)
+        #expect(cycle.need(insteadOf: old, at: Self.start) == .use(new))
+        #expect(cycle.need(insteadOf: new, at: Self.start) == .requestAndWait)
+        #expect(cycle.need(insteadOf: new, at: Self.start) == .wait)
+        #expect(cycle.need(at: Self.start) == .use(new))
+        cycle.failed(.unavailable, jitter: 0, at: Self.start)
+        #expect(cycle.need(insteadOf: new, at: Self.start) == .use(new))
+        #expect(cycle.need(at: Self.start) == .use(new))
+        #expect(cycle.need(insteadOf: new, at: Self.at(1)) == .requestAndWait)
+    }
+
+    @Test(arguments: [OAuthFailure.unreachable, .unavailable, .malformed, .refused, .clock])
+    func `whatever becomes of a renewal, the token there is serves to its end`(_ failure: OAuthFailure) {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("b"), lifetime: .seconds(3600), at: Self.start)
-        cycle.refused(AccessToken("a"))
-        #expect(cycle.need(at: Self.start) == .use(AccessToken("b")))
-        cycle.refused(AccessToken("b"))
-        #expect(cycle.need(at: Self.start) == .requestAndWait)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
+        var now = 3300
+        while now < 3585 {
+            if cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")) {
+                cycle.failed(failure, jitter: 0.5, at: Self.at(now))
+            }
+            #expect(cycle.need(at: Self.at(now)) == .use(AccessToken("a")))
+            now += 1
+        }
+        #expect(cycle.need(at: Self.at(3586)) != .use(AccessToken("a")))
+    }
+
+    @Test(arguments: [
+        (OAuthFailure.unavailable, 60), (.unreachable, 60), (.malformed, 60), (.refused, 60), (.clock, 60),
+    ])
+    func `no pause is longer than a minute, whatever the lot`(_ failure: OAuthFailure, _ longest: Int) {
+        for jitter in [0, 0.25, 0.5, 0.75, 0.999] {
+            var cycle = AccessTokenCycle()
+            for round in 0..<12 {
+                let now = Self.at(round * 100)
+                _ = cycle.need(at: now)
+                cycle.failed(failure, jitter: jitter, at: now)
+                #expect(cycle.pauseLeft(at: now) <= .seconds(longest))
+            }
+        }
     }
 
     @Test func `a token of one minute is used for most of it`() {

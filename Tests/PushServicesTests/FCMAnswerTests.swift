@@ -48,9 +48,11 @@ struct FCMAnswerTests {
             "404 unregistered among strangers", 404,
             google("NOT_FOUND", details: #"7,{"@type":"x"},{"@type":"y","errorCode":5},\#(fcmError("UNREGISTERED"))"#),
             .unregistered),
-        Row("404 without details", 404, google("NOT_FOUND", "Requested entity was not found."), .notFound),
-        Row("404 in HTML", 404, html, .notFound),
-        Row("404 with nothing", 404, "", .notFound),
+        Row(
+            "404 without details", 404, google("NOT_FOUND", "Requested entity was not found."), .notFound(isPage: false)
+        ),
+        Row("404 in HTML", 404, html, .notFound(isPage: true)),
+        Row("404 with nothing", 404, "", .notFound(isPage: true)),
         Row(
             "400 naming the token", 400,
             google("INVALID_ARGUMENT", details: fcmError("INVALID_ARGUMENT") + "," + violations("message.token")),

@@ -101,4 +101,57 @@ struct BooksTests {
         #expect(await iterator.next() == id)
         await fixture.simulator.stop()
     }
+
+    @Test func `what became of pushes is counted at the end where they arrive`() async throws {
+        let fixture = try await Fixture.start()
+        let simulator = fixture.simulator
+        let client = try fixture.client(.apnsProduction)
+        let (live, dead) = (SimulatedPhone(.ios).token, SimulatedPhone(.ios).token)
+        simulator.declareDead(dead, platform: .ios)
+        let request = fixture.apnsRequest(live)
+        _ = try client.exchange(request)
+        simulator.force(
+            Fault(.refuse(status: 503, reason: "ServiceUnavailable"), delivers: true, times: 1), on: live,
+            platform: .ios)
+        _ = try client.exchange(request)
+        simulator.force(Fault(.proceed, times: 1, after: [.frames([.ping()])]), on: live, platform: .ios)
+        _ = try client.exchange(fixture.apnsRequest(live))
+        _ = try client.exchange(fixture.apnsRequest(dead))
+        var tally = DeliveryTally()
+        (tally.accepted, tally.delivered, tally.unsaid, tally.doubles, tally.gone) = (2, 3, 1, 1, 1)
+        #expect(simulator.books().tally(of: .ios) == tally)
+        let phone = SimulatedPhone(.android)
+        let body = #"{"message":{"token":"\#(phone.token)","data":{"c":"x"}}}"#
+        let message = fixture.fcmRequest(body, accessToken: try fixture.accessToken())
+        simulator.force(.fcm(.unregistered, times: 1), on: phone.token, platform: .android)
+        for _ in 0..<2 { _ = try fixture.client(.fcm).exchange(message) }
+        (tally.accepted, tally.delivered, tally.unsaid, tally.doubles, tally.gone) = (1, 1, 0, 0, 1)
+        #expect(simulator.books().tally(of: .android) == tally)
+        await simulator.stop()
+    }
+
+    @Test func `fields that are never to be indexed are told apart`() async throws {
+        let fixture = try await Fixture.start()
+        let client = try fixture.client(.fcm)
+        try client.wait { !$0.announcedStreams.isEmpty }
+        try client.sendRaw(rawHeaders(stream: 1, literal: 0x10))
+        try client.sendRaw(rawHeaders(stream: 3))
+        try client.wait { $0.frames.count { $0.type == 1 } == 2 }
+        let records = fixture.simulator.books().requests
+        #expect(records.map(\.neverIndexed) == [[":method", ":scheme", ":authority", ":path"], []])
+        await fixture.simulator.stop()
+    }
+
+    @Test func `streams that are open at once, and frames beside them, are counted`() async throws {
+        let fixture = try await Fixture.start()
+        fixture.simulator.force(Fault(.silence), on: .fcm)
+        let client = try fixture.client(.fcm)
+        for _ in 0..<3 { _ = try client.send(TestRequest(path: "/")) }
+        try client.ping()
+        try client.wait { !$0.frames(ofType: 6).isEmpty }
+        let counts = fixture.simulator.books()[.fcm]
+        #expect(counts.mostStreams == 3 && counts.pings == 1)
+        #expect(counts.frames == ["PING": 1, "SETTINGS": 1, "SETTINGS ACK": 1])
+        await fixture.simulator.stop()
+    }
 }

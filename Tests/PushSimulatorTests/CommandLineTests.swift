@@ -46,10 +46,18 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `the proxy's port and user are taken`() throws {
+        let line = try SimulatorCommandLine(["--proxy-port", "5", "--proxy-user", "u:p:q"])
+        #expect(line.configuration.ports[.proxy] == 5)
+        #expect(line.proxyCredentials == ProxyCredentials(user: "u", password: "p:q"))
+        #expect(throws: SimulatorCommandLine.Misuse.self) { try SimulatorCommandLine(["--proxy-user", "u"]) }
+    }
+
     @Test func `every flag is in the help`() {
         let flags = [
             "--apns-port", "--apns-sandbox-port", "--fcm-port", "--oauth-port", "--control-port", "--directory",
-            "--topic", "--dead", "--latency-ms", "--json", "--quiet", "--strict", "--help",
+            "--topic", "--dead", "--latency-ms", "--json", "--quiet", "--strict", "--help", "--proxy-port",
+            "--proxy-user",
         ]
         for flag in flags {
             #expect(

@@ -7,10 +7,10 @@ import Testing
 #endif
 
 /// HEADERS of a GET that end their stream, past any session: literals without indexing (RFC 7541 section 6.2.2).
-private func rawHeaders(stream: UInt8) -> [UInt8] {
+func rawHeaders(stream: UInt8, literal: UInt8 = 0x00) -> [UInt8] {
     let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/")]
     let block = fields.flatMap { (name, value) -> [UInt8] in
-        [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
+        [literal, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
     }
     return [0, 0, UInt8(block.count), 1, 0x05, 0, 0, 0, stream] + block
 }
@@ -44,6 +44,9 @@ struct ConnectionTests {
         #expect(try client.answer(on: streams[1]).closeCode == NGHTTP2_REFUSED_STREAM.rawValue)
         #expect(try client.answer(on: streams[2]).closeCode == NGHTTP2_REFUSED_STREAM.rawValue)
         #expect(client.answers[streams[0]]?.closeCode == nil)
+        // Its answer says that the first request's body has come as well.
+        try client.ping()
+        try client.wait { $0.frames.contains { $0.type == 6 } }
         #expect(fixture.simulator.books()[.apnsProduction].overLimitStreams == 2)
         #expect(fixture.simulator.books()[.apnsProduction].requests == 1)
         await fixture.simulator.stop()

@@ -6,7 +6,7 @@ import Testing
 #endif
 
 /// Runs curl, which nobody here wrote, and gives what it printed.
-private func curl(_ arguments: [String]) throws -> String {
+func curl(_ arguments: [String]) throws -> String {
     var ends: [Int32] = [0, 0]
     guard unsafe pipe(&ends) == 0 else { throw TestClientError(description: "no pipe") }
     // Nobody else's child is to hold this pipe open; the copy that curl gets is its own.

@@ -130,4 +130,33 @@ struct FaultTests {
         await fixture.simulator.stop()
         #expect(fixture.simulator.books()[.fcm].connectionsOpen == 0)
     }
+
+    @Test(arguments: APNsRefusalForm.allCases)
+    func `a refusal of Apple's is written in every form`(form: APNsRefusalForm) async throws {
+        let fixture = try await Fixture.shared()
+        let token = SimulatedPhone(.ios).token
+        fixture.simulator.force(
+            .apns(status: 410, reason: "ExpiredToken", form: form, timestamp: 9, times: 1), on: token, platform: .ios)
+        let client = try fixture.client(.apnsProduction)
+        let answer = try client.exchange(fixture.apnsRequest(token))
+        #expect(answer.status == 410 && answer.closeCode == 0)
+        let usual = #"{"reason":"ExpiredToken","timestamp":9}"#
+        let json = JSON(text: answer.body)
+        switch form {
+        case .usual, .split, .trailers: #expect(answer.body == usual)
+        case .missing: #expect(answer.body.isEmpty && answer.endedWithHeaders)
+        case .page: #expect(answer.body.hasPrefix("<!DOCTYPE html>"))
+        case .spaced: #expect(json?["reason"] == "ExpiredToken" && answer.body != usual)
+        case .spacedReason: #expect(json?["reason"] == "Expired Token")
+        case .truncated, .notUTF8: #expect(json == nil && answer.body.hasPrefix(#"{"reason":"ExpiredToken""#))
+        case .array: #expect(json == ["ExpiredToken"])
+        case .numericReason: #expect(json?["reason"] == 7)
+        case .noReason: #expect(answer.body == "{}")
+        case .huge: #expect(answer.body.utf8.count > 1_000_000 && json?["reason"] == "ExpiredToken")
+        case .twice: #expect(json?.members?.count { $0.name == "reason" } == 2)
+        }
+        if form == .split { #expect(client.frames(ofType: 0).count == usual.utf8.count + 1) }
+        if form == .trailers { #expect(answer.headers["x-trailer"] == "yes") }
+        #expect(try client.exchange(fixture.apnsRequest(token)).status == 200)
+    }
 }

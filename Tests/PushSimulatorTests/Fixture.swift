@@ -39,6 +39,13 @@ struct Fixture: Sendable {
             port: simulator.port(of: service), rootPEM: rootPEM, verifyAs: name, offersHTTP2: offersHTTP2)
     }
 
+    /// Changes how later connections of a service behave.
+    func behave(_ service: SimulatedService = .apnsProduction, _ change: (inout ConnectionBehaviour) -> Void) {
+        var behaviour = ConnectionBehaviour.usual(of: service)
+        change(&behaviour)
+        simulator.setBehaviour(behaviour, of: service)
+    }
+
     /// A push to this token that APNs accepts.
     func apnsRequest(_ token: String, changing: [String: String?] = [:]) -> TestRequest {
         var headers: [(String, String)] = [

@@ -31,6 +31,14 @@ struct TestGoAway: Sendable, Equatable {
     var text: String
 }
 
+/// A frame as it came over the wire, whatever the session made of it.
+struct TestFrame: Sendable, Equatable {
+    var type: UInt8
+    var flags: UInt8
+    var stream: UInt32
+    var payload: [UInt8]
+}
+
 struct TestClientError: Error, CustomStringConvertible {
     let description: String
 }
@@ -48,10 +56,22 @@ struct TestClientError: Error, CustomStringConvertible {
     /// The limit of streams as each SETTINGS announced it.
     private(set) var announcedStreams: [UInt32] = []
     private(set) var settings: [Int32: UInt32] = [:]
+    /// Every whole frame that came.
+    private(set) var frames: [TestFrame] = []
+    private var unparsed: [UInt8] = []
     /// Whether the server closed the connection.
     private(set) var isClosed = false
+    /// Whether it did so with `close_notify`.
+    private(set) var sawCloseNotify = false
+    /// Whether the session gave up on what the server sent; frames are still noted.
+    private(set) var sessionFailed = false
+    /// The protocol that the handshake settled on, empty for none.
+    private(set) var negotiated = ""
 
-    init(port: UInt16, rootPEM: String, verifyAs name: String = "localhost", offersHTTP2: Bool = true) throws {
+    init(
+        port: UInt16, rootPEM: String, verifyAs name: String = "localhost", offersHTTP2: Bool = true,
+        protocols: [String] = ["h2"], prepare: (Int32) throws -> Void = { _ in }
+    ) throws {
         signal(SIGPIPE, SIG_IGN)
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         unsafe context = SSL_CTX_new(TLS_client_method())
@@ -69,12 +89,18 @@ struct TestClientError: Error, CustomStringConvertible {
                 descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
         }
         guard code == 0 else { throw TestClientError(description: "connect failed with errno \(errno)") }
+        try prepare(descriptor)
         trust(rootPEM)
         unsafe SSL_set_verify(ssl, SSL_VERIFY_PEER, nil)
         unsafe SSL_set1_host(ssl, name)
-        if offersHTTP2 { unsafe SSL_set_alpn_protos(ssl, [2, UInt8(ascii: "h"), UInt8(ascii: "2")], 3) }
+        let offer = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+        if offersHTTP2 { unsafe SSL_set_alpn_protos(ssl, offer, UInt32(offer.count)) }
         unsafe SSL_set_fd(ssl, descriptor)
         guard unsafe SSL_connect(ssl) == 1 else { throw TestClientError(description: "TLS failed") }
+        var chosen: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(ssl, &chosen, &length)
+        negotiated = unsafe String(decoding: UnsafeBufferPointer(start: chosen, count: Int(length)), as: UTF8.self)
         try makeSession()
     }
 
@@ -203,13 +229,51 @@ struct TestClientError: Error, CustomStringConvertible {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe SSL_read(ssl, &buffer, Int32(buffer.count))
         guard count > 0 else {
-            isClosed = unsafe SSL_get_error(ssl, count) != SSL_ERROR_WANT_READ
+            let error = unsafe SSL_get_error(ssl, count)
+            isClosed = error != SSL_ERROR_WANT_READ
+            sawCloseNotify = error == SSL_ERROR_ZERO_RETURN
             return false
         }
-        guard unsafe nghttp2_session_mem_recv(session, buffer, Int(count)) == Int(count) else {
-            throw TestClientError(description: "the server broke HTTP/2")
-        }
+        noteFrames(buffer[..<Int(count)])
+        guard !sessionFailed else { return true }
+        sessionFailed = unsafe nghttp2_session_mem_recv(session, buffer, Int(count)) != Int(count)
         return true
+    }
+
+    private func noteFrames(_ bytes: ArraySlice<UInt8>) {
+        unparsed += bytes
+        while unparsed.count >= 9 {
+            let length = Int(unparsed[0]) << 16 | Int(unparsed[1]) << 8 | Int(unparsed[2])
+            guard unparsed.count >= 9 + length else { return }
+            let stream = unparsed[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            frames.append(
+                TestFrame(
+                    type: unparsed[3], flags: unparsed[4], stream: stream, payload: Array(unparsed[9..<9 + length])))
+            unparsed.removeFirst(9 + length)
+        }
+    }
+
+    /// What came that is no whole frame.
+    var leftover: String { String(decoding: unparsed, as: UTF8.self) }
+
+    /// The frames of this type.
+    func frames(ofType type: UInt8) -> [TestFrame] { frames.filter { $0.type == type } }
+
+    /// Asks whether the server is there.
+    func ping() throws {
+        unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+        try flush()
+    }
+
+    /// Whether nothing comes for this long. Only for what can never come: time decides nothing where it could.
+    func staysSilent(milliseconds: Int) throws -> Bool {
+        var patience = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        let before = frames.count
+        let cameAny = try readOnce()
+        patience = timeval(tv_sec: 20, tv_usec: 0)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        return !cameAny && frames.count == before && !isClosed
     }
 
     // MARK: From the session

@@ -98,7 +98,8 @@ private struct DocumentedCode: Hashable {
         case .addressTooLong: .requestTimeout
         case .requestTimeout: .expectationFailed
         case .expectationFailed: .transferCodingNotImplemented
-        case .transferCodingNotImplemented: nil
+        case .transferCodingNotImplemented: .versionNotSupported
+        case .versionNotSupported: nil
         }
     }
 }

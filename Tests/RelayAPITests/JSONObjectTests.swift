@@ -9,6 +9,10 @@ struct JSONObjectTests {
     @Test(arguments: [
         #"{"a":"x"}"#, #" { "a" : "x" } "#, "\n\t\r{\"a\":\"x\"}\n", #"{"z":[1,2,{"q":null}],"a":"x"}"#,
         #"{"a":"x","z":-0.5e+10}"#, #"{"":0,"a":"x"}"#, #"{"a":"x","z":{"a":"y","a":"y"}}"#,
+        #"{"a":"x","z":1e999999999,"y":-0,"x":0.\#(String(repeating: "9", count: 4000))E-99}"#,
+        #"{"a":"x","z":\#(String(repeating: "9", count: 4000))}"#, #"{"a":"x","\u0000":"\u0000"}"#,
+        // Two names that look the same and are not: é, and e with an accent.
+        #"{"a":"x","\u00e9":1,"e\u0301":2}"#,
         #"{"\u0061":"\u0078"}"#, #"{"a":"x","z":"\"\\\/\b\f\n\r\t\ud83d\ude00"}"#,
     ])
     func `an object is read, whatever else is in it`(_ text: String) {
@@ -57,6 +61,14 @@ struct JSONObjectTests {
         #expect(read(nested(JSONObject.deepest + 1)) == nil)
         #expect(read(String(repeating: #"{"z":"#, count: 1600)) == nil)
         #expect(read(String(repeating: "[", count: 8000)) == nil)
+    }
+
+    @Test func `a member stands in it once, among however many`() {
+        let members = (0..<900).map { #""m\#($0)":1"# }
+        #expect(read("{" + (members + [#""a":"x""#]).joined(separator: ",") + "}")?.string("a") == "x")
+        for index in [0, 7, 8, 9, 899] {
+            #expect(read("{" + (members + [members[index]]).joined(separator: ",") + "}") == nil)
+        }
     }
 
     @Test func `absent, null, and of another type are three things`() {

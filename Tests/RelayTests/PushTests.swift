@@ -208,19 +208,43 @@ struct ForgettingTests {
                 unchecked: String(repeating: "0", count: 64 - text.count) + text, for: .ios)
             verdicts.append(await scene.push(try await scene.registered(token)))
         }
-        #expect(verdicts.count { $0 == .gone } == 19)
-        #expect(verdicts.count { $0 == .upstreamFailed(.credentials, retryAfter: .seconds(300)) } == 81)
-        #expect(try await scene.store.deviceCounts().ios == 81)
+        #expect(verdicts.count { $0 == .upstreamFailed(.credentials, retryAfter: .seconds(300)) } == 100)
+        #expect(try await scene.store.deviceCounts().ios == 100)
     }
 
-    @Test func `gone is said even where the store cannot forget`() async throws {
+    private static let unforgotten: [(error: StoreError, verdict: PushVerdict)] = [
+        (.full, .storeFailed), (.readOnly, .storeFailed), (.failed(code: 1034), .storeFailed), (.busy, .overloaded),
+        (.overloaded, .overloaded),
+    ]
+
+    @Test(arguments: unforgotten)
+    func `gone is said once the phone is forgotten, and not before`(
+        error: StoreError, verdict: PushVerdict
+    ) async throws {
         let box = Mutex<MemoryStore?>(nil)
         let apple = ScriptedService(
-            .ios, .unregistered(.stated(since: nil)), meanwhile: { box.withLock { $0 }?.fail(with: .full) })
+            .ios, .unregistered(.stated(since: nil)), meanwhile: { box.withLock { $0 }?.fail(with: error) })
         let scene = Scene(ios: apple)
         box.withLock { $0 = scene.store }
         let capability = try await scene.registered()
+        #expect(await scene.push(capability) == verdict)
+        #expect(scene.store.knows(capability))
+        #expect(scene.counted() == ["registered ios": 1, "failed ios": 1])
+        // The disk is back: the next push is told, and the death counts once.
+        box.withLock { $0 = nil }
+        scene.store.fail(with: nil)
         #expect(await scene.push(capability) == .gone)
+        #expect(!scene.store.knows(capability))
+        #expect(scene.counted() == ["registered ios": 1, "failed ios": 1, "gone ios": 1])
+    }
+
+    @Test func `a look-up that another process is in the way of may come again`() async throws {
+        let scene = Scene(ios: ScriptedService(.ios, .accepted))
+        let capability = try await scene.registered()
+        scene.store.fail(with: .busy)
+        #expect(await scene.push(capability) == .overloaded)
+        scene.store.fail(with: nil)
+        #expect(await scene.push(capability) == .accepted)
     }
 }
 

@@ -180,8 +180,12 @@ struct OpeningTests {
         scratch.write(String(repeating: "x", count: 0), to: "push.db")
         writeRaw(bytes)
         var errors: [StoreError] = []
+        // As one that is too large to be read whole at the start.
+        var options = SQLiteOptions()
+        options.checkedBytes = 0
+        #expect(throws: StoreOpenError.damaged) { try scratch.open() }
         do {
-            let database = try scratch.open()
+            let database = try scratch.open(options: options)
             let store = try database.makeStore(on: QueueExecutor())
             do throws(StoreError) { _ = try await store.device(for: newCapability()) } catch { errors.append(error) }
             do throws(StoreError) { try await store.register(registration()) } catch { errors.append(error) }

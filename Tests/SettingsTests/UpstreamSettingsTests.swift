@@ -1,4 +1,5 @@
 import Cryptography
+import Glibc
 import Testing
 
 @testable import gryt_push
@@ -122,6 +123,7 @@ struct UpstreamSettingsTests {
         ("private_key", "\"x\"", "its private_key is not a PEM text"),
         ("token_uri", "\"http://oauth2.googleapis.com/token\"", "its token_uri is not an https URL"),
         ("token_uri", "\"https://user:pw@host/token\"", "its token_uri is not an https URL"),
+        ("token_uri", "\"https://1.2.3/token\"", "its token_uri is not an https URL"),
         ("type", "\"authorized_user\"", "its type is not"),
     ])
     func `what a service account lacks is named`(member: String, value: String?, reason: String) {
@@ -144,7 +146,7 @@ struct UpstreamSettingsTests {
         ("HTTPS://Example.ORG:443", "example.org", 443),
         ("https://127.0.0.1:1", "127.0.0.1", 1), ("https://[::1]:65535", "::1", 65_535),
         ("https://[2001:DB8::1]", "2001:db8::1", 443),
-        ("https://a-b.c", "a-b.c", 443),
+        ("https://a-b.c", "a-b.c", 443), ("https://push_test.local", "push_test.local", 443),
     ])
     func `an origin is https, a host and perhaps a port`(text: String, host: String, port: Int) throws {
         let origin = try #require(
@@ -162,7 +164,8 @@ struct UpstreamSettingsTests {
         "https://example.org:+1", "https://example.org:a", "https://example .org", "https://-a.org", "https://a..org",
         "https://[::1", "https://::1",
         "https://[127.0.0.1]", "https://[::1]x", "https://ex\u{E4}mple.org", "https://example.org\n",
-        " https://example.org", "https://example.org//",
+        " https://example.org", "https://example.org//", "https://1.2.3", "https://256.0.0.1", "https://1.2.3.4.5",
+        "https://example.7", "https://example.org.",
     ])
     func `anything else is no origin`(text: String) {
         for name in ["APNS_PRODUCTION_ORIGIN", "APNS_SANDBOX_ORIGIN", "FCM_ORIGIN"] {
@@ -185,7 +188,15 @@ struct UpstreamSettingsTests {
         #expect(try !SystemFile.read("/proc/self/status").isEmpty)
         #expect(throws: FileFault(errno: 2)) { try SystemFile.read("/nowhere/at/all") }
         #expect(throws: FileFault(errno: 21)) { try SystemFile.read("/proc") }
-        #expect(throws: FileFault(errno: 27)) { try SystemFile.read("/dev/zero") }
+        #expect(throws: FileFault.notAFile) { try SystemFile.read("/dev/zero") }
         #expect(SystemFile.reason(21) == "Is a directory")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a pipe that nobody writes to is told, and not waited for`() throws {
+        let path = "/tmp/gryt-settings-fifo-\(getpid())"
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        defer { unsafe unlink(path) }
+        #expect(throws: FileFault.notAFile) { try SystemFile.read(path) }
+        #expect(SystemFile.reason(.notAFile) == "it is a pipe, a socket or a device, and not a file")
     }
 }

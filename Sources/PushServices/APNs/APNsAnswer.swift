@@ -109,14 +109,23 @@ package enum APNsAnswer: ServiceAnswer, Equatable {
 
     package var retry: RetryAdvice {
         switch self {
-        case .idleTimeout, .unrelatedKey, .internalServerError, .shutdown: .onceOnNewConnection
+        case .idleTimeout, .unrelatedKey, .internalServerError, .shutdown: .onceElsewhere(mayBeConnection: true)
+        // A wait that Apple names is kept.
+        case .serviceUnavailable(let wait): wait == nil ? .onceElsewhere(mayBeConnection: false) : .never
         case .expiredProviderToken: .onceWithNewCredential
         case .accepted, .unregistered, .badDeviceToken, .deviceTokenNotForTopic, .malformed, .topicRefused,
             .invalidProviderToken, .credentialRefused, .phoneThrottled, .tooManyProviderTokenUpdates,
-            .serviceUnavailable, .unknownRefusal, .unknownFault:
+            .unknownRefusal, .unknownFault:
             .never
         }
     }
+
+    package var health: Health {
+        if case .tooManyProviderTokenUpdates = self { .refusing(.tokenUpdates) } else { outcome.health }
+    }
+
+    /// Apple words its rule about new tokens for a connection.
+    package var condemnsConnection: Bool { self == .tooManyProviderTokenUpdates }
 
     package var alarm: Alarm {
         switch self {

@@ -10,66 +10,75 @@ package struct APNsService: PushService {
 
     private let topic: String
     private let tokens: ProviderTokenSource
-    private let production: any UpstreamPool
-    private let sandbox: any UpstreamPool
+    private let production: Courier
+    private let sandbox: Courier
     private let clocks: Clocks
-    private let observer: any DeliveryObserver
+
+    /// The way to one of Apple's environments.
+    package struct Route: Sendable {
+        /// Connections of this loop.
+        package var pool: any UpstreamPool
+        /// Shared by all loops.
+        package var breaker: ServiceBreaker
+
+        package init(pool: any UpstreamPool, breaker: ServiceBreaker) {
+            self.pool = pool
+            self.breaker = breaker
+        }
+    }
 
     /// - Parameters:
     ///   - topic: the app's bundle id.
     ///   - tokens: shared by all loops.
-    ///   - production: connections of this loop to Apple's production environment; `sandbox` likewise.
+    ///   - production: the way to Apple's production environment; `sandbox` likewise.
     package init(
-        topic: String, tokens: ProviderTokenSource, production: any UpstreamPool, sandbox: any UpstreamPool,
-        clocks: Clocks, observer: any DeliveryObserver
+        topic: String, tokens: ProviderTokenSource, production: Route, sandbox: Route, clocks: Clocks,
+        observer: any DeliveryObserver
     ) {
+        func courier(_ route: Route) -> Courier {
+            Courier(
+                platform: .ios, pool: route.pool, breaker: route.breaker, attemptTimeout: Self.attemptTimeout,
+                remembersCredentials: true, clocks: clocks, observer: observer)
+        }
         self.topic = topic
         self.tokens = tokens
-        self.production = production
-        self.sandbox = sandbox
+        self.production = courier(production)
+        self.sandbox = courier(sandbox)
         self.clocks = clocks
-        self.observer = observer
     }
 
     package func deliver(
         _ notification: PushNotification, to device: Device, by deadline: MonotonicInstant
     ) async -> DeliveryOutcome {
-        let pool =
+        let courier =
             switch device.environment {
             case .production: production
             case .sandbox: sandbox
             }
         let payload = APNsPayload.compose(notification)
         let id = notification.id.description
-        var attempts = DeliveryAttempts(deadline: deadline)
         var token = tokens.current()
-        while true {
-            let request = HTTP2Request(
-                method: "POST", path: "/3/device/\(device.token.disclosed)",
-                headers: [
-                    HTTP2Header(name: "authorization", value: token.authorization, indexing: .incremental),
-                    HTTP2Header(name: "apns-topic", value: topic, indexing: .incremental),
-                    HTTP2Header(name: "apns-push-type", value: "alert", indexing: .incremental),
-                    HTTP2Header(name: "apns-priority", value: "10", indexing: .incremental),
-                    HTTP2Header(name: "apns-id", value: id, indexing: .incrementalFirstThenNever),
-                    HTTP2Header(name: "apns-collapse-id", value: id, indexing: .incrementalFirstThenNever),
-                ],
-                body: payload)
-            let attempt = await Attempt.of(
-                request, on: pool, timeout: Self.attemptTimeout, number: attempts.number, clocks: clocks
-            ) { response in
-                APNsAnswer(
-                    status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
-                    at: clocks.wall())
-            }
-            observer.attempted(attempt, platform: platform)
-            switch attempts.next(after: attempt.retry, at: clocks.monotonic()) {
-            case .conclude:
-                return attempt.outcome
-            case .again(let newConnection, let newCredential):
-                if newConnection, let response = attempt.response { await pool.retire(response.connection) }
-                if newCredential { token = tokens.renew(insteadOf: token) }
-            }
+        // The collapse id makes a repeat take the place of what the phone shows.
+        return await courier.deliver(to: device, by: deadline, isReplaceable: true) { withNewCredential in
+            if withNewCredential { token = tokens.renew(insteadOf: token) }
+            return .request(
+                HTTP2Request(
+                    method: "POST", path: "/3/device/\(device.token.disclosed)",
+                    headers: [
+                        HTTP2Header(name: "authorization", value: token.authorization, indexing: .incremental),
+                        HTTP2Header(name: "apns-topic", value: topic, indexing: .incremental),
+                        HTTP2Header(name: "apns-push-type", value: "alert", indexing: .incremental),
+                        HTTP2Header(name: "apns-priority", value: "10", indexing: .incremental),
+                        HTTP2Header(name: "apns-id", value: id, indexing: .incrementalFirstThenNever),
+                        HTTP2Header(name: "apns-collapse-id", value: id, indexing: .incrementalFirstThenNever),
+                    ],
+                    body: payload))
+        } interpret: { response in
+            let answer = APNsAnswer(
+                status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
+                at: clocks.wall())
+            if case .tooManyProviderTokenUpdates = answer { tokens.holdBack() }
+            return answer
         }
     }
 }

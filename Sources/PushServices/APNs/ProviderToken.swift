@@ -43,6 +43,12 @@ package final class ProviderTokenSource: Sendable {
         }
     }
 
+    /// Called when APNs said that tokens are renewed too often: none is minted for 20 minutes, whatever its age.
+    package func holdBack() {
+        let now = clocks.monotonic()
+        state.withLock { $0.schedule.holdBack(at: now) }
+    }
+
     /// How old the token is that is sent now; nil when there is none yet.
     package var age: Duration? {
         let now = clocks.monotonic()
@@ -81,21 +87,27 @@ package struct ProviderTokenSchedule: Sendable {
     package static let leastAge: Duration = .seconds(20 * 60)
 
     private var mintedAt: MonotonicInstant?
+    private var heldBackUntil: MonotonicInstant?
 
     package init() {}
+
+    /// Mints none for as long as APNs wants between two, from now on.
+    package mutating func holdBack(at now: MonotonicInstant) { heldBackUntil = now.advanced(by: Self.leastAge) }
 
     /// Notes that a token was minted.
     package mutating func minted(at now: MonotonicInstant) { mintedAt = now }
 
     /// Whether the token is so old that the next push mints another.
     package func isRenewalDue(at now: MonotonicInstant) -> Bool {
-        age(at: now).map { $0 >= Self.renewalAge } ?? true
+        age(at: now).map { $0 >= Self.renewalAge && !isHeldBack(at: now) } ?? true
     }
 
     /// Whether a newer one would be accepted.
     package func mayRenew(at now: MonotonicInstant) -> Bool {
-        age(at: now).map { $0 >= Self.leastAge } ?? true
+        age(at: now).map { $0 >= Self.leastAge && !isHeldBack(at: now) } ?? true
     }
+
+    private func isHeldBack(at now: MonotonicInstant) -> Bool { heldBackUntil.map { now < $0 } ?? false }
 
     /// The token's age; nil when none was minted yet.
     package func age(at now: MonotonicInstant) -> Duration? { mintedAt.map { now.duration(since: $0) } }

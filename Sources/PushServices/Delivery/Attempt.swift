@@ -29,13 +29,15 @@ package struct Attempt: Sendable {
 
     /// Sends the request and interprets what comes back.
     static func of(
-        _ request: HTTP2Request, on pool: any UpstreamPool, timeout: Duration, number: Int, clocks: Clocks,
+        _ request: HTTP2Request, on pool: any UpstreamPool, timeout: Duration, leavingWithin: Duration,
+        avoiding avoided: HTTP2ConnectionID?, number: Int, clocks: Clocks,
         interpreting interpret: (HTTP2Response) -> any ServiceAnswer
     ) async -> Attempt {
         let startedAt = clocks.monotonic()
         let end: End
         do throws(HTTP2Failure) {
-            let response = try await pool.send(request, timeout: timeout)
+            let response = try await pool.send(
+                request, timeout: timeout, leavingWithin: leavingWithin, avoiding: avoided)
             end = .answered(interpret(response), response)
         } catch {
             end = .failed(error)
@@ -67,6 +69,22 @@ package struct Attempt: Sendable {
         switch end {
         case .answered(let answer, _): answer.retry
         case .failed(let failure): failure.retry
+        }
+    }
+
+    /// What it says about the push service as a whole.
+    package var health: Health {
+        switch end {
+        case .answered(let answer, _): answer.health
+        case .failed(let failure): failure.health
+        }
+    }
+
+    /// Whether the push service surely knows nothing of it.
+    package var neverLeft: Bool {
+        switch end {
+        case .answered: false
+        case .failed(let failure): failure.isSurelyUnprocessed
         }
     }
 

@@ -10,8 +10,12 @@ package struct DeliveryAttempts: Sendable {
     package enum Step: Sendable, Equatable {
         /// This outcome stands.
         case conclude
-        /// Try again; the connection or the credential is to be changed first where it says so.
-        case again(newConnection: Bool, newCredential: Bool)
+        /// Try again, on any connection.
+        case again
+        /// Try again on another connection. Where the first may be the cause, it makes way if the repeat goes well.
+        case againElsewhere(mayBeConnection: Bool)
+        /// Try again with another credential, and on another connection where a connection remembers them.
+        case againWithNewCredential
     }
 
     /// Repeats of what was surely not processed; the number that established clients settle on.
@@ -24,12 +28,18 @@ package struct DeliveryAttempts: Sendable {
     package private(set) var number = 1
 
     private var atOnce = 0
-    private var onNewConnection = 0
+    private var unknown = 0
+    private var elsewhere = 0
     private var withNewCredential = 0
     private let deadline: MonotonicInstant
+    private let isReplaceable: Bool
 
-    /// For a push whose sender waits until `deadline`.
-    package init(deadline: MonotonicInstant) { self.deadline = deadline }
+    /// For a push whose sender waits until `deadline`. It is replaceable when the phone shows a repeat of it in the place
+    /// of the first.
+    package init(deadline: MonotonicInstant, isReplaceable: Bool) {
+        self.deadline = deadline
+        self.isReplaceable = isReplaceable
+    }
 
     /// Takes the advice that came with a failed attempt.
     package mutating func next(after advice: RetryAdvice, at now: MonotonicInstant) -> Step {
@@ -46,15 +56,19 @@ package struct DeliveryAttempts: Sendable {
         case .atOnce:
             guard atOnce < Self.atOnceLimit else { return .conclude }
             atOnce += 1
-            return .again(newConnection: false, newCredential: false)
-        case .onceOnNewConnection:
-            guard onNewConnection == 0 else { return .conclude }
-            onNewConnection += 1
-            return .again(newConnection: true, newCredential: false)
+            return .again
+        case .onceIfReplaceable:
+            guard isReplaceable, unknown == 0 else { return .conclude }
+            unknown += 1
+            return .again
+        case .onceElsewhere(let mayBeConnection):
+            guard elsewhere == 0 else { return .conclude }
+            elsewhere += 1
+            return .againElsewhere(mayBeConnection: mayBeConnection)
         case .onceWithNewCredential:
             guard withNewCredential == 0 else { return .conclude }
             withNewCredential += 1
-            return .again(newConnection: true, newCredential: true)
+            return .againWithNewCredential
         }
     }
 }

@@ -20,6 +20,8 @@ package enum FailureReason: String, MetricLabelValue {
     case tls
     /// The push service's certificate is not trusted: somebody has to act.
     case certificate
+    /// The proxy that the relay was told to use cannot be reached, or makes no tunnel to the push service.
+    case proxy
     /// Too many requests wait already.
     case overloaded
     /// The relay is ending.
@@ -48,6 +50,7 @@ package enum FailureReason: String, MetricLabelValue {
             case .goodbyeWithError: .streamRefused
             case .tlsTimeout, .tlsFailed, .notHTTP2, .settingsTimeout: .tls
             case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost: .certificate
+            case .proxyUnreachable, .proxyTimeout, .proxyRefused, .proxyAnswerInvalid, .proxyHungUp: .proxy
             case .backingOff(let cause): FailureReason(cause)
             }
     }

@@ -15,11 +15,16 @@ extension HTTP2Failure {
     }
 
     /// Whether the attempt may be repeated at once. What could not be connected is not: the pool paces its connections
-    /// itself, and another push would only wait in the same line.
+    /// itself, and another push would only wait in the same line. Nor is what was reset with a plea for calm.
     package var retry: RetryAdvice {
         switch self {
         case .notSent(.refusedStream), .notSent(.aboveGoAway), .notSent(.neverLeft): .atOnce
-        case .notSent(.waitedTooLong), .notSent(.closing), .unknownOutcome, .unreachable, .overloaded: .never
+        case .unknownOutcome(.streamReset(code: Self.enhanceYourCalm)), .unknownOutcome(.closing): .never
+        case .unknownOutcome: .onceIfReplaceable
+        case .notSent(.waitedTooLong), .notSent(.closing), .unreachable, .overloaded: .never
         }
     }
+
+    /// RFC 9113 section 7.
+    private static let enhanceYourCalm: UInt32 = 0xB
 }

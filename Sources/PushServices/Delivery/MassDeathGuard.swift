@@ -3,56 +3,66 @@ import Synchronization
 
 /// Keeps a wrong topic, environment or project from emptying the store.
 ///
-/// A push service that does not take a token (``DeliveryOutcome/DeathEvidence/inferred``) is believed as long as that is
-/// rare. It is not when 20 of the last 50 answers were of that kind, which a wrong setting brings about at once however
-/// much went well before; nor when at least 20 answers of the last ten minutes were and they are more than a fifth of
-/// all. Then no such token is forgotten any more until the share has fallen.
+/// A push service that does not take a token (``DeliveryOutcome/DeathEvidence/inferred``) may mean the phone or us. It is
+/// taken to mean the phone only if the service has accepted a push to another since it last said such a thing: under a
+/// wrong setting it accepts none, so none is forgotten. And not when at least 20 answers of the last ten minutes were of
+/// that kind and they are more than a fifth of all.
+///
+/// Each of Apple's environments is looked at by itself, and FCM: what one accepts says nothing about the others.
 package final class MassDeathGuard: Sendable {
-    private let windows = Mutex<(ios: DeathWindow, android: DeathWindow)>((DeathWindow(), DeathWindow()))
+    private let windows = Mutex<Windows>(Windows())
+
+    private struct Windows {
+        var production = DeathWindow()
+        var sandbox = DeathWindow()
+        var android = DeathWindow()
+    }
 
     package init() {}
 
-    /// Notes that a push was accepted.
-    package func noteLiving(_ platform: Platform, at now: MonotonicInstant) {
-        withWindow(platform) { $0.note(isDeath: false, at: now) }
+    /// Notes that a push to this phone was accepted.
+    package func noteLiving(_ device: Device, at now: MonotonicInstant) {
+        withWindow(of: device) { $0.noteLiving(at: now) }
     }
 
-    /// Notes that a push service did not take a token, and says whether it may be forgotten for that.
-    package func allowsForgetting(_ platform: Platform, at now: MonotonicInstant) -> Bool {
-        withWindow(platform) { window in
-            window.note(isDeath: true, at: now)
-            return !window.isSuspicious
+    /// Notes that a push service did not take this phone's token, and says whether it may be forgotten for that.
+    package func allowsForgetting(_ device: Device, at now: MonotonicInstant) -> Bool {
+        withWindow(of: device) { window in
+            let isBelievable = window.hasLivedSinceDeath
+            window.noteDeath(of: device.token.disclosed.hashValue, at: now)
+            return isBelievable && !window.isSuspicious
         }
     }
 
-    /// Whether deaths of this platform are disbelieved now.
+    /// Whether deaths of this platform are so many, or so lonely, that a setting is the likelier cause.
     package func isSuspicious(_ platform: Platform, at now: MonotonicInstant) -> Bool {
-        withWindow(platform) { window in
-            window.advance(to: now)
-            return window.isSuspicious
-        }
-    }
-
-    private func withWindow<Result: Sendable>(_ platform: Platform, _ body: (inout DeathWindow) -> Result) -> Result {
         windows.withLock { windows in
             switch platform {
-            case .ios: body(&windows.ios)
-            case .android: body(&windows.android)
+            case .ios: windows.production.isSuspicious(at: now) || windows.sandbox.isSuspicious(at: now)
+            case .android: windows.android.isSuspicious(at: now)
+            }
+        }
+    }
+
+    private func withWindow<Result: Sendable>(of device: Device, _ body: (inout DeathWindow) -> Result) -> Result {
+        windows.withLock { windows in
+            switch (device.token.platform, device.environment) {
+            case (.ios, .production): body(&windows.production)
+            case (.ios, .sandbox): body(&windows.sandbox)
+            case (.android, _): body(&windows.android)
             }
         }
     }
 }
 
-/// Living and dead answers: of the last ten minutes in slots of a minute, and the last 50 one by one. A value; the clock
-/// is handed in.
+/// Living and dead answers of the last ten minutes, in slots of a minute. A value; the clock is handed in.
 package struct DeathWindow: Sendable {
-    /// Fewer deaths than this are never suspicious.
+    /// Fewer deaths than this among living ones are never suspicious.
     package static let leastDeaths = 20
     /// More deaths than one in this many answers are.
     package static let suspiciousShare = 5
-
-    /// So many answers are looked at one by one.
-    package static let recentAnswers = 50
+    /// So many phones, each another one, called dead without a single living one are.
+    package static let lonelyPhones = 3
 
     private static let slotCount: Int64 = 10
     private static let slotLength: Int64 = 60_000_000_000
@@ -60,21 +70,33 @@ package struct DeathWindow: Sendable {
     private var living = [Int](repeating: 0, count: Int(slotCount))
     private var deaths = [Int](repeating: 0, count: Int(slotCount))
     private var newest: Int64?
-    /// The last answers, a bit each, the newest in the lowest place; set where it was a death.
-    private var recent: UInt64 = 0
+    /// Some of the phones called dead since the last push that was accepted, by numbers that say nothing more.
+    private var lonely: [Int] = []
+    /// Whether a push was accepted after the last death.
+    package private(set) var hasLivedSinceDeath = false
 
     package init() {}
 
-    /// Notes an answer.
-    package mutating func note(isDeath: Bool, at now: MonotonicInstant) {
+    /// Notes that a push was accepted.
+    package mutating func noteLiving(at now: MonotonicInstant) {
         advance(to: now)
-        let slot = Int((newest ?? 0) % Self.slotCount)
-        if isDeath { deaths[slot] += 1 } else { living[slot] += 1 }
-        recent = (recent << 1 | (isDeath ? 1 : 0)) & (1 << Self.recentAnswers - 1)
+        living[slot] += 1
+        lonely = []
+        hasLivedSinceDeath = true
     }
 
+    /// Notes that a phone was called dead; `phone` tells it from others.
+    package mutating func noteDeath(of phone: Int, at now: MonotonicInstant) {
+        advance(to: now)
+        deaths[slot] += 1
+        if lonely.count < Self.lonelyPhones, !lonely.contains(phone) { lonely.append(phone) }
+        hasLivedSinceDeath = false
+    }
+
+    private var slot: Int { Int((newest ?? 0) % Self.slotCount) }
+
     /// Lets go of what is older than ten minutes.
-    package mutating func advance(to now: MonotonicInstant) {
+    private mutating func advance(to now: MonotonicInstant) {
         let current = now.nanoseconds / Self.slotLength
         guard let newest else {
             newest = current
@@ -86,14 +108,20 @@ package struct DeathWindow: Sendable {
             deaths[Int(slot % Self.slotCount)] = 0
         }
         self.newest = current
-        // What is no longer in any slot is not recent either.
-        if deaths.allSatisfy({ $0 == 0 }) { recent = 0 }
+        if deaths.allSatisfy({ $0 == 0 }) { lonely = [] }
     }
 
-    /// Whether so many tokens at once are more likely a setting than phones.
+    /// Whether so many tokens at once are more likely a setting than phones, now that what is old is let go of.
+    package mutating func isSuspicious(at now: MonotonicInstant) -> Bool {
+        advance(to: now)
+        return isSuspicious
+    }
+
+    /// The same as of the last answer.
     package var isSuspicious: Bool {
-        if recent.nonzeroBitCount >= Self.leastDeaths { return true }
         let dead = deaths.reduce(0, +)
-        return dead >= Self.leastDeaths && dead * Self.suspiciousShare > dead + living.reduce(0, +)
+        let all = dead + living.reduce(0, +)
+        return dead == all && lonely.count >= Self.lonelyPhones
+            || dead >= Self.leastDeaths && dead * Self.suspiciousShare > all
     }
 }

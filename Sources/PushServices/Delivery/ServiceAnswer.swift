@@ -7,6 +7,10 @@ package protocol ServiceAnswer: Sendable {
     var outcome: DeliveryOutcome { get }
     /// Whether, and how, the same push may be tried again inside its budget.
     var retry: RetryAdvice { get }
+    /// What it says about the push service as a whole.
+    var health: Health { get }
+    /// Whether the connection that gave it is to make way for another.
+    var condemnsConnection: Bool { get }
     /// How loudly the operator is told.
     var alarm: Alarm { get }
     /// A word out of a closed set, for the log. It names no device.
@@ -15,15 +19,23 @@ package protocol ServiceAnswer: Sendable {
     var reason: AnswerReason { get }
 }
 
-/// Whether a push that failed may be tried again at once.
+extension ServiceAnswer {
+    /// Hardly any does.
+    package var condemnsConnection: Bool { false }
+}
+
+/// Whether a push that failed may be tried again inside its sender's budget.
 package enum RetryAdvice: Sendable, Equatable {
     /// The same push would fail the same way, or only a later one has a chance.
     case never
     /// It was surely not processed: at once, at most twice (RFC 9113 section 8.7).
     case atOnce
-    /// Once, on another connection than the one that gave the answer.
-    case onceOnNewConnection
-    /// Once, with a fresh credential and on another connection.
+    /// Nobody knows whether it was processed: once, and only if the phone shows a repeat in the place of the first.
+    case onceIfReplaceable
+    /// Once, on another connection than the one that gave the answer. Where the connection may be the cause, it makes
+    /// way for another as soon as the repeat has shown that others do better.
+    case onceElsewhere(mayBeConnection: Bool)
+    /// Once, with a fresh credential, and on another connection where a connection remembers them.
     case onceWithNewCredential
 }
 

@@ -40,9 +40,13 @@ package struct AccessTokenCycle: Sendable {
     package init() {}
 
     /// What to do for somebody who needs a token now. When a request is to be started, the cycle counts it as started.
-    package mutating func need(at now: MonotonicInstant) -> Advice {
+    ///
+    /// - Parameter refused: the one that FCM did not take from whoever asks. It asks for another, unless a newer one has
+    ///   come since. Meanwhile everybody else goes on with the old one: FCM may have meant one push, and it is not for the
+    ///   endpoint's faults to shut out all. Nor is there another to be had while the endpoint is left alone.
+    package mutating func need(insteadOf refused: AccessToken? = nil, at now: MonotonicInstant) -> Advice {
         let paused = failure.map { now < $0.until } ?? false
-        if let token, expires.duration(since: now) > Self.usableMargin {
+        if let token = usable(at: now), token != refused || paused {
             guard now >= renewsAt, !isRequesting, !paused else { return .use(token) }
             isRequesting = true
             return .useAndRequest(token)
@@ -77,7 +81,7 @@ package struct AccessTokenCycle: Sendable {
             case .refused, .clock: Self.longestPause
             case .unreachable, .unavailable, .malformed: min(doubled, Self.longestPause)
             }
-        failure = (reason, now.advanced(by: pause + pause * (jitter * 0.2)))
+        failure = (reason, now.advanced(by: pause - pause * (jitter * 0.2)))
     }
 
     /// How long the endpoint is still left alone after a failure.
@@ -87,13 +91,12 @@ package struct AccessTokenCycle: Sendable {
 
     /// The age of the token that is used now; nil when there is none.
     package func age(at now: MonotonicInstant) -> Duration? {
-        guard token != nil, expires.duration(since: now) > Self.usableMargin else { return nil }
-        return now.duration(since: receivedAt)
+        usable(at: now).map { _ in now.duration(since: receivedAt) }
     }
 
-    /// FCM did not take `refusedToken`. It is given up, unless a newer one has come since.
-    package mutating func refused(_ refusedToken: AccessToken) {
-        if token == refusedToken { token = nil }
+    /// The token there is, if it does not run out on the way.
+    package func usable(at now: MonotonicInstant) -> AccessToken? {
+        expires.duration(since: now) > Self.usableMargin ? token : nil
     }
 }
 
@@ -128,6 +131,15 @@ package enum OAuthFailure: Error, Sendable, Equatable {
         case .unreachable: .failed(.unreachable, retryAfter: retryAfter)
         case .unavailable, .malformed: .deferred(.serviceUnavailable, retryAfter: retryAfter)
         case .refused, .clock: .deferred(.credentials, retryAfter: retryAfter)
+        }
+    }
+
+    /// What it says about FCM, which cannot be asked without a token. Whoever cannot be reached, or has a fault, is asked
+    /// again by the cycle's own rhythm; an account that is refused is refused for everybody.
+    package var health: Health {
+        switch self {
+        case .refused: .refusing(.credentials)
+        case .unreachable, .unavailable, .malformed, .clock: .unknown
         }
     }
 

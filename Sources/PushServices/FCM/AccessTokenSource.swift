@@ -47,9 +47,12 @@ package final class AccessTokenSource: Sendable {
     }
 
     /// The token to send now. Waits only when there is none.
-    package func current() async throws(OAuthRefusal) -> AccessToken {
+    ///
+    /// - Parameter refused: one that FCM did not take. It waits for another then, and gets the same again only where there
+    ///   is no other to be had.
+    package func current(insteadOf refused: AccessToken? = nil) async throws(OAuthRefusal) -> AccessToken {
         let now = clocks.monotonic()
-        switch state.withLock({ $0.cycle.need(at: now) }) {
+        switch state.withLock({ $0.cycle.need(insteadOf: refused, at: now) }) {
         case .use(let token): return token
         case .useAndRequest(let token):
             startRequest()
@@ -58,15 +61,10 @@ package final class AccessTokenSource: Sendable {
             throw OAuthRefusal(failure: failure, retryAfter: retryAfter)
         case .requestAndWait:
             startRequest()
-            return try await wait()
+            return try await wait(insteadOf: refused)
         case .wait:
-            return try await wait()
+            return try await wait(insteadOf: refused)
         }
-    }
-
-    /// FCM did not take `token`; the next call of ``current()`` brings another.
-    package func giveUp(_ token: AccessToken) {
-        state.withLock { $0.cycle.refused(token) }
     }
 
     /// How old the token is that is sent now; nil when there is none.
@@ -75,11 +73,11 @@ package final class AccessTokenSource: Sendable {
         return state.withLock { $0.cycle.age(at: now) }
     }
 
-    private func wait() async throws(OAuthRefusal) -> AccessToken {
+    private func wait(insteadOf refused: AccessToken?) async throws(OAuthRefusal) -> AccessToken {
         let result = await withCheckedContinuation { continuation in
             // The request may have ended between the advice and now, and then nobody would wake us.
             let advice: AccessTokenCycle.Advice? = state.withLock { state in
-                let advice = state.cycle.need(at: clocks.monotonic())
+                let advice = state.cycle.need(insteadOf: refused, at: clocks.monotonic())
                 switch advice {
                 case .wait, .requestAndWait:
                     state.waiters.append(continuation)
@@ -107,23 +105,29 @@ package final class AccessTokenSource: Sendable {
     }
 
     private func request() async {
-        let result = await ask()
+        let (result, date) = await ask()
         let now = clocks.monotonic()
         let jitter = Double.random(in: 0..<1)
-        let (waiters, pause) = state.withLock { state in
+        let (waiters, pause, usable) = state.withLock { state in
             switch result {
             case .success(let grant): state.cycle.received(grant.token, lifetime: grant.lifetime, at: now)
             case .failure(let failure): state.cycle.failed(failure, jitter: jitter, at: now)
             }
             defer { state.waiters = [] }
-            return (state.waiters, state.cycle.pauseLeft(at: now))
+            return (state.waiters, state.cycle.pauseLeft(at: now), state.cycle.usable(at: now))
         }
-        observer.requested(result.map { $0.lifetime })
-        let told = result.map { $0.token }.mapError { OAuthRefusal(failure: $0, retryAfter: pause) }
+        observer.requested(result.map { $0.lifetime }, date: date)
+        // Of those who wait although there is one, FCM has refused it; they learn that there is no other.
+        let told: Result<AccessToken, OAuthRefusal> =
+            if let usable {
+                .success(usable)
+            } else {
+                result.map { $0.token }.mapError { OAuthRefusal(failure: $0, retryAfter: pause) }
+            }
         for waiter in waiters { waiter.resume(returning: told) }
     }
 
-    private func ask() async -> Result<OAuthExchange.Grant, OAuthFailure> {
+    private func ask() async -> (result: Result<OAuthExchange.Grant, OAuthFailure>, date: WallInstant?) {
         let request = HTTP2Request(
             method: "POST", path: path,
             headers: [
@@ -133,16 +137,20 @@ package final class AccessTokenSource: Sendable {
             ],
             body: OAuthExchange.form(for: account, at: clocks.wall()))
         do throws(HTTP2Failure) {
-            let response = try await endpoint.send(request, timeout: Self.requestTimeout)
-            return OAuthExchange.interpret(status: response.status, body: response.body)
+            let response = try await endpoint.send(
+                request, timeout: Self.requestTimeout, leavingWithin: nil, avoiding: nil)
+            return (
+                OAuthExchange.interpret(status: response.status, body: response.body),
+                response.value(of: "date").flatMap(HTTPDate.instant(of:))
+            )
         } catch {
-            return .failure(.unreachable)
+            return (.failure(.unreachable), nil)
         }
     }
 }
 
 /// Hears how each request for an access token ended.
 package protocol AccessTokenObserver: Sendable {
-    /// A request brought a token that is good for so long, or failed.
-    func requested(_ result: Result<Duration, OAuthFailure>)
+    /// A request brought a token that is good for so long, or failed. `date` is what Google's clock said, where it did.
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?)
 }

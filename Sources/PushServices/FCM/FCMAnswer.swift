@@ -23,8 +23,9 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
     case senderMismatch
     /// The account may not send, or the project is not there.
     case permissionDenied
-    /// No such address or project.
-    case notFound
+    /// No such address or project. As a page it is about the address, which is the same for every phone; in Google's JSON
+    /// it may be about one.
+    case notFound(isPage: Bool)
     /// This one phone gets too much.
     case phoneThrottled(retryAfter: Duration?)
     /// The whole project sends too much.
@@ -50,7 +51,7 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
         case 400: self = Self.badRequest(body)
         case 401: self = body?.errorCode == "THIRD_PARTY_AUTH_ERROR" ? .thirdPartyCredential : .accessTokenRefused
         case 403: self = body?.errorCode == "SENDER_ID_MISMATCH" ? .senderMismatch : .permissionDenied
-        case 404: self = body?.errorCode == "UNREGISTERED" ? .unregistered : .notFound
+        case 404: self = body?.errorCode == "UNREGISTERED" ? .unregistered : .notFound(isPage: body == nil)
         case 429:
             self =
                 body?.namesDeviceQuota == true ? .phoneThrottled(retryAfter: wait) : .projectThrottled(retryAfter: wait)
@@ -102,6 +103,14 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
             .senderMismatch, .permissionDenied, .notFound, .phoneThrottled, .projectThrottled, .unavailable,
             .redirected, .unknownRefusal, .unknownFault:
             .never
+        }
+    }
+
+    package var health: Health {
+        switch self {
+        // Neither is about our account.
+        case .thirdPartyCredential, .notFound(isPage: false): .answering
+        default: outcome.health
         }
     }
 

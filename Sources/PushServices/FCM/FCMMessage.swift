@@ -2,6 +2,11 @@ package import PushModel
 
 /// Composes what FCM is asked to deliver. Google: "REST Resource: projects.messages".
 package enum FCMMessage {
+    /// Whether the message has no notification for Android to show, and so no tag by which a repeat would replace it.
+    package static func isDataOnly(_ notification: PushNotification, to device: Device) -> Bool {
+        notification.preview != nil && device.opensPreviews
+    }
+
     /// The JSON of a `messages:send` request.
     ///
     /// Where the app opens previews itself and there is one, the message is data-only, so that the app is started and
@@ -12,7 +17,7 @@ package enum FCMMessage {
         json.reserveCapacity(512 + (notification.preview?.disclosed.utf8.count ?? 0))
         json.appendPlain(#"{"message":{"token":"#)
         json.appendJSONString(device.token.disclosed)
-        if let preview = notification.preview, device.opensPreviews {
+        if isDataOnly(notification, to: device), let preview = notification.preview {
             json.appendPlain(#","android":{"priority":"high"},"data":{"c":""#)
             json.appendPlain(notification.tag.disclosed)
             json.appendPlain(#"","p":""#)

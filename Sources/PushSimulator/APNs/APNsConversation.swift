@@ -8,9 +8,13 @@ final class APNsConversation: Conversation {
     private let ledger: Ledger
     private let verifier: ProviderTokenVerifier
     private let connection: Int
-    private let behaviour: ConnectionBehaviour
+    let behaviour: ConnectionBehaviour
     private var history = ProviderTokenHistory()
+    private var binding = ConnectionBinding()
+    private var faults: FaultQueue
     private var hasAcceptedToken = false
+    /// Faults of the request at hand that only add to its answer.
+    private var proceeding: [Fault] = []
 
     /// Notes the connection in the ledger, which also says how it is to behave.
     init(environment: PhoneEnvironment, ledger: Ledger, verifier: ProviderTokenVerifier) {
@@ -20,22 +24,35 @@ final class APNsConversation: Conversation {
         service = environment == .production ? .apnsProduction : .apnsSandbox
         (connection, behaviour) = ledger.opened(service)
         settings = behaviour.settings(maxHeaderListSize: 8000)
+        faults = FaultQueue(behaviour.faults)
     }
 
     func wentOverLimit() { ledger.wentOverLimit(service) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: service) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: service) }
+    func leftUnanswered() { ledger.leftUnanswered(service) }
     func ended() { ledger.closed(service) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
         let (serviceFault, latency) = ledger.began(service)
+        proceeding = []
         let verdict: Verdict
-        if let fault = serviceFault {
+        if let fault = faults.next() ?? serviceFault, !sets(aside: fault) {
             verdict = .fault(fault, nil)
         } else {
             verdict = judge(request)
         }
         var reaction = perform(verdict, for: request, stream: stream)
+        for fault in proceeding { fault.dress(&reaction) }
         reaction.delay += latency
         return reaction
+    }
+
+    /// Keeps a fault for the end that leaves the answer as it is.
+    private func sets(aside fault: Fault) -> Bool {
+        guard fault.action == .proceed else { return false }
+        proceeding.append(fault)
+        return true
     }
 
     /// What is to become of one push.
@@ -43,6 +60,8 @@ final class APNsConversation: Conversation {
         case accepted(APNsRequestRules.Passed)
         case refused(APNsReason)
         case dead(PhoneTable.Death)
+        /// Accepted, though the phone is gone: Apple's 410 begins late.
+        case acceptedInVain
         /// With the push, when it was right and only then met the fault.
         case fault(Fault, APNsRequestRules.Passed?)
     }
@@ -53,47 +72,55 @@ final class APNsConversation: Conversation {
         case .failure(let reason): return .refused(reason)
         case .success(let passed): push = passed
         }
-        if let reason = providerTokenFault(request) { return .refused(reason) }
-        guard push.topic == ledger.configuration.topic else { return .refused(.topicDisallowed) }
+        if let reason = providerTokenFault(request, topic: push.topic) { return .refused(reason) }
         if let reason = APNsRequestRules.payloadFault(request.body, pushType: push.pushType) {
             return .refused(reason)
         }
         let (fault, standing) = ledger.attempt(
             PhoneAddress(push.token, .ios), environment: environment, topic: push.topic)
-        if let fault { return .fault(fault, push) }
+        if let fault, !sets(aside: fault) { return .fault(fault, push) }
         switch standing {
-        case .live: return .accepted(push)
+        case .live:
+            return ledger.exceedsRate(.apnsProduction, key: push.token) ? .refused(.tooManyRequests) : .accepted(push)
+        case .deadUnnoticed: return .acceptedInVain
         case .unknown: return .refused(.badDeviceToken)
         case .ofAnotherTopic: return .refused(.deviceTokenNotForTopic)
         case .dead(let death): return .dead(death)
         }
     }
 
-    private func providerTokenFault(_ request: HTTPRequest) -> APNsReason? {
+    private func providerTokenFault(_ request: HTTPRequest, topic: String) -> APNsReason? {
         guard let token = bearerToken(request) else { return .missingProviderToken }
-        guard let issued = verifier.issueTime(of: token) else { return .invalidProviderToken }
+        let account = ledger.appleAccount
+        guard let verdict = verifier.verdict(on: token, account: account) else { return .invalidProviderToken }
         ledger.saw(providerToken: token)
-        if let fault = history.fault(of: token, issued: issued, now: ledger.now, behaviour: behaviour) {
-            return fault
-        }
+        let now = ledger.now
+        let fault = history.fault(
+            of: token, issued: verdict.issued, now: now, behaviour: behaviour,
+            isTooSoonElsewhere: { ledger.isTooSoon(providerToken: token, now: now) })
+        if let fault { return fault }
+        if let fault = binding.fault(of: verdict.key, environment: environment, account: account) { return fault }
         hasAcceptedToken = true
-        return nil
+        return binding.allows(topic, key: verdict.key) ? nil : .topicDisallowed
     }
 
     private func perform(_ verdict: Verdict, for request: HTTPRequest, stream: Int32) -> Reaction {
         let id = request.header("apns-id").flatMap { APNsRequestRules.isCanonicalUUID($0) ? $0 : nil } ?? freshID()
         switch verdict {
         case .accepted(let push):
-            deliver(push, request, stream: stream, id: id)
+            deliver(push, request, stream: stream, id: id, isSaid: true)
             return react(status: 200, reason: nil, body: nil, id: id, request, stream)
         case .refused(let reason):
             let body: JSON = ["reason": .string(reason.rawValue)]
             return react(status: reason.status, reason: reason.rawValue, body: body, id: id, request, stream)
+        case .acceptedInVain: return react(status: 200, reason: nil, body: nil, id: id, request, stream)
         case .dead(let death):
-            let body: JSON = ["reason": .string(death.reason.rawValue), "timestamp": JSON(death.since)]
+            let body = death.json
             return react(status: 410, reason: death.reason.rawValue, body: body, id: id, request, stream)
         case .fault(let fault, let push):
-            if fault.delivers, let push { deliver(push, request, stream: stream, id: id) }
+            if fault.delivers, let push {
+                deliver(push, request, stream: stream, id: id, isSaid: fault.saysSuccess)
+            }
             return react(fault, id: id, request, stream)
         }
     }
@@ -103,7 +130,8 @@ final class APNsConversation: Conversation {
     ) -> Reaction {
         note(request, stream, status: status, reason: reason)
         return Reaction(
-            action: .answer(answer(status: status, body: body, id: id)), concurrentStreams: limit(after: status))
+            action: .answer(answer(status: status, body: body, id: id)), concurrentStreams: limit(after: status),
+            reason: reason)
     }
 
     /// Success ends with its HEADERS; a refusal has a body of JSON.
@@ -125,6 +153,7 @@ final class APNsConversation: Conversation {
             if status == 410 { body = ["reason": .string(reason), "timestamp": JSON(ledger.now)] }
             return answer(status: status, body: body, id: id, retryAfter: retryAfter)
         }
+        guard let outcome else { preconditionFailure("a fault that lets the answer be was set aside") }
         note(request, stream, status: outcome.status, reason: outcome.reason)
         var reaction = outcome.reaction
         if let status = outcome.status { reaction.concurrentStreams = limit(after: status) }
@@ -138,21 +167,24 @@ final class APNsConversation: Conversation {
         return behaviour.concurrentStreams
     }
 
-    private func deliver(_ push: APNsRequestRules.Passed, _ request: HTTPRequest, stream: Int32, id: String) {
+    private func deliver(
+        _ push: APNsRequestRules.Passed, _ request: HTTPRequest, stream: Int32, id: String, isSaid: Bool
+    ) {
         ledger.deliver(
             DeliveredNotification(
                 number: 0, service: service, platform: .ios, token: push.token, connection: connection,
                 stream: stream, headers: request.headers.filter { $0.name != "authorization" },
                 payload: String(decoding: request.body, as: UTF8.self), id: id,
                 replacementKey: push.collapseID, replacesEarlier: false, isDouble: false, instant: ledger.now),
-            identity: push.id)
+            identity: push.id, isSaid: isSaid)
     }
 
     private func note(_ request: HTTPRequest, _ stream: Int32, status: Int?, reason: String?) {
         ledger.ended(
             RequestRecord(
                 number: 0, service: service, connection: connection, stream: stream, method: request.method,
-                target: request.target, headers: request.headers, status: status, reason: reason))
+                target: request.target, headers: request.headers, neverIndexed: request.neverIndexed, status: status,
+                reason: reason))
     }
 
     /// A server-made id, in the upper case in which Apple's were seen.

@@ -17,10 +17,13 @@ enum APNsReason: String, Error, CaseIterable {
     case expiredProviderToken = "ExpiredProviderToken"
     case invalidProviderToken = "InvalidProviderToken"
     case missingProviderToken = "MissingProviderToken"
+    case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
+    case badEnvironmentKeyIDInToken = "BadEnvironmentKeyIdInToken"
     case badPath = "BadPath"
     case methodNotAllowed = "MethodNotAllowed"
     case payloadTooLarge = "PayloadTooLarge"
     case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case tooManyRequests = "TooManyRequests"
 
     /// The HTTP status that goes with the reason.
     var status: Int {
@@ -29,11 +32,13 @@ enum APNsReason: String, Error, CaseIterable {
             .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic,
             .payloadEmpty, .topicDisallowed:
             400
-        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
+        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken,
+            .badEnvironmentKeyIDInToken:
+            403
         case .badPath: 404
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
-        case .tooManyProviderTokenUpdates: 429
+        case .tooManyProviderTokenUpdates, .tooManyRequests: 429
         }
     }
 }

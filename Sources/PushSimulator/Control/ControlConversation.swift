@@ -4,6 +4,7 @@
 /// a POST with its arguments in the query, every question a GET.
 final class ControlConversation: Conversation {
     let settings = ConnectionSettings(concurrentStreams: 100, maxHeaderListSize: 65_536)
+    let behaviour = ConnectionBehaviour.usual(of: .control)
     let overLimitText = ""
 
     private let ledger: Ledger
@@ -18,6 +19,9 @@ final class ControlConversation: Conversation {
     }
 
     func wentOverLimit() { ledger.wentOverLimit(.control) }
+    func saw(openStreams: Int) { ledger.sawStreams(openStreams, on: .control) }
+    func saw(frame: String) { ledger.saw(frame: frame, on: .control) }
+    func leftUnanswered() { ledger.leftUnanswered(.control) }
     func ended() { ledger.closed(.control) }
 
     func react(to request: HTTPRequest, stream: Int32) -> Reaction {
@@ -27,135 +31,164 @@ final class ControlConversation: Conversation {
 
     private func answer(to request: HTTPRequest) -> SimulatedAnswer {
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        guard let arguments = FormFields(Array(query.utf8)) else { return complaint("the query cannot be read") }
-        switch (request.method, request.path) {
-        case ("GET", "/simulator/books"): return answer(ledger.books.json)
-        case ("GET", "/simulator/notifications"): return notifications(arguments)
-        case ("POST", "/simulator/dead"): return declareDead(arguments)
-        case ("POST", "/simulator/alive"): return declareLive(arguments)
-        case ("POST", "/simulator/forget"): return forget(arguments)
-        case ("POST", "/simulator/force"): return force(arguments)
-        case ("POST", "/simulator/latency"): return setLatency(arguments)
-        case ("POST", "/simulator/goaway"): return goAway(arguments)
-        case ("POST", "/simulator/clock"): return advanceClock(arguments)
-        default: return SimulatedAnswer(status: 404, headers: Self.headers, body: #"{"error":"no such order"}"#)
+        do throws(Order.Complaint) {
+            let order = try Order(query: query)
+            switch request.method {
+            case "GET": return try answer(question: request.path, order) ?? unknown
+            case "POST": return try obey(request.path, order) ?? unknown
+            default: return unknown
+            }
+        } catch {
+            return SimulatedAnswer(
+                status: 400, headers: Self.headers, body: JSON.object([.init("error", .string(error.text))]).text)
         }
     }
 
     // MARK: Questions
 
-    private func notifications(_ arguments: FormFields) -> SimulatedAnswer {
-        var chosen = ledger.books.notifications
-        if let token = arguments["token"] {
-            chosen = chosen.filter { $0.token == PhoneAddress(token, $0.platform).token }
+    private func answer(question path: Substring, _ order: Order) throws(Order.Complaint) -> SimulatedAnswer? {
+        switch path {
+        case "/simulator/books": return answer(ledger.books.json)
+        case "/simulator/notifications":
+            var chosen = ledger.books.notifications
+            if let token = order["token"] {
+                chosen = chosen.filter { $0.token == PhoneAddress(token, $0.platform).token }
+            }
+            return answer(.array(chosen.map(\.json)))
+        case "/simulator/shown":
+            return answer(.array(ledger.shown(on: try order.phone()).map(\.json)))
+        default: return nil
         }
-        return answer(.array(chosen.map(\.json)))
     }
 
     // MARK: Orders
 
-    private func declareDead(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let address = phone(arguments) else { return complaint("token is missing") }
-        let reason = arguments["reason"].map { DeathReason(rawValue: $0) } ?? .unregistered
-        guard let reason else { return complaint("reason is neither Unregistered nor ExpiredToken") }
-        let since = arguments["since"].map { Int64($0) } ?? ledger.now
-        guard let since else { return complaint("since is no number of milliseconds") }
-        ledger.updatePhones { $0.declareDead(address, .init(since: since, reason: reason)) }
-        return done
-    }
-
-    private func declareLive(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let address = phone(arguments) else { return complaint("token is missing") }
-        let environment = arguments["environment"].flatMap { PhoneEnvironment(rawValue: $0) }
-        guard (environment == nil) == (arguments["environment"] == nil) else {
-            return complaint("environment is neither production nor sandbox")
-        }
-        let topic = arguments["topic"]
-        ledger.updatePhones { $0.declareLive(address, environment: environment, topic: topic) }
-        return done
-    }
-
-    private func forget(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let address = phone(arguments) else { return complaint("token is missing") }
-        ledger.updatePhones { $0.forget(address) }
-        return done
-    }
-
-    private func force(_ arguments: FormFields) -> SimulatedAnswer {
-        let action: Fault.Action
-        switch arguments["action"] ?? "refuse" {
-        case "refuse":
-            guard let status = arguments["status"].flatMap({ Int($0) }), (200...599).contains(status) else {
-                return complaint("status is missing")
+    private func obey(_ path: Substring, _ order: Order) throws(Order.Complaint) -> SimulatedAnswer? {
+        switch path {
+        case "/simulator/dead": try declareDead(order)
+        case "/simulator/alive":
+            let (phone, topic) = (try order.phone(), order["topic"])
+            let environment = try order.choice("environment", PhoneEnvironment.self)
+            ledger.updatePhones { $0.declareLive(phone, environment: environment, topic: topic) }
+        case "/simulator/forget":
+            let phone = try order.phone()
+            ledger.updatePhones { $0.forget(phone) }
+        case "/simulator/force": try force(order)
+        case "/simulator/clear": try clear(order)
+        case "/simulator/latency":
+            guard let latency = try order.milliseconds() else { throw Order.Complaint("ms is missing") }
+            ledger.setLatency(latency, of: try order.service())
+        case "/simulator/clock":
+            guard let seconds = try order.number("seconds", -1_000_000_000...1_000_000_000 as ClosedRange<Int64>) else {
+                throw Order.Complaint("seconds is missing")
             }
-            action = .refuse(
-                status: status, reason: arguments["reason"] ?? "", retryAfter: arguments["retry_after"])
-        case "silence": action = .silence
-        case "disconnect": action = .disconnect
-        case "reset": action = .reset(arguments["code"].flatMap { UInt32($0) } ?? 2)
-        case "goaway": action = .goAway(goAwayFrame(arguments))
-        default: return complaint("action is none of refuse, silence, disconnect, reset, goaway")
+            ledger.advanceClock(by: seconds * 1000)
+        case "/simulator/goaway":
+            let (frame, service) = (try order.goAway(), try order.service())
+            return counted(server.assumeIsolated { $0.goAway(frame, on: service) })
+        case "/simulator/disconnect":
+            let service = try order.service()
+            return counted(server.assumeIsolated { $0.disconnect(service) })
+        case "/simulator/act":
+            let (act, service) = (try order.act(), try order.service())
+            return counted(server.assumeIsolated { $0.perform([act], on: service) })
+        case "/simulator/behaviour": try behave(order)
+        case "/simulator/reception": try receive(order)
+        case "/simulator/listening":
+            let service = try order.service()
+            guard let state = try order.choice("how", Listening.self) else { throw Order.Complaint("how is missing") }
+            let family = try order.choice("family", AddressFamily.self) ?? .both
+            server.assumeIsolated { $0.setListening(state, of: service, over: family) }
+        case "/simulator/proxy": try setProxy(order)
+        default:
+            guard try AccountOrders(ledger: ledger).obey(path, order) else { return nil }
         }
-        let fault = Fault(
-            action, delivers: arguments["delivers"] == "true", times: arguments["times"].flatMap { Int($0) })
-        if let service = arguments["service"].flatMap({ SimulatedService(rawValue: $0) }) {
-            ledger.updateFaults(of: service) { $0.add(fault) }
-        } else if let address = phone(arguments) {
-            ledger.updatePhones { $0.add(fault, to: address) }
+        return answer(["ok": true])
+    }
+
+    private func declareDead(_ order: Order) throws(Order.Complaint) {
+        let phone = try order.phone()
+        let reason = try order.choice("reason", DeathReason.self) ?? .unregistered
+        let now = ledger.now
+        let death = PhoneTable.Death(
+            since: try order.number("since", Int64.min...Int64.max) ?? now, reason: reason,
+            noticed: now + 1000 * (try order.number("noticed_after", 0...1_000_000_000 as ClosedRange<Int64>) ?? 0),
+            timestamp: try order.choice("timestamp", DeathTimestamp.self) ?? .milliseconds)
+        ledger.updatePhones { $0.declareDead(phone, death) }
+    }
+
+    private func force(_ order: Order) throws(Order.Complaint) {
+        let fault = try order.fault()
+        if order["service"] != nil {
+            ledger.updateFaults(of: try order.service()) { $0.add(fault) }
         } else {
-            return complaint("neither token nor service is given")
+            let phone = try order.phone()
+            ledger.updatePhones { $0.add(fault, to: phone) }
         }
-        return done
     }
 
-    private func setLatency(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let service = arguments["service"].flatMap({ SimulatedService(rawValue: $0) }),
-            let milliseconds = arguments["ms"].flatMap({ Int64($0) }), (0...600_000).contains(milliseconds)
-        else { return complaint("service or ms is missing") }
-        ledger.setLatency(.milliseconds(milliseconds), of: service)
-        return done
-    }
-
-    private func goAway(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let service = arguments["service"].flatMap({ SimulatedService(rawValue: $0) }), service != .control
-        else { return complaint("service is missing") }
-        let frame = goAwayFrame(arguments)
-        let count = server.assumeIsolated { $0.goAway(frame, on: service) }
-        return answer(["ok": true, "connections": JSON(count)])
-    }
-
-    private func advanceClock(_ arguments: FormFields) -> SimulatedAnswer {
-        guard let seconds = arguments["seconds"].flatMap({ Int64($0) }), seconds.magnitude < 1_000_000_000 else {
-            return complaint("seconds is missing")
+    private func clear(_ order: Order) throws(Order.Complaint) {
+        if order["service"] != nil {
+            ledger.updateFaults(of: try order.service()) { $0.clear() }
+        } else {
+            let phone = try order.phone()
+            ledger.updatePhones { $0.clearFaults(of: phone) }
         }
-        ledger.advanceClock(by: seconds * 1000)
-        return done
     }
 
-    private func goAwayFrame(_ arguments: FormFields) -> GoAway {
-        GoAway(
-            code: arguments["code"].flatMap { UInt32($0) } ?? 0, text: arguments["text"] ?? "",
-            lastStreamID: arguments["last"].flatMap { Int32($0) }, closes: arguments["closes"] == "true")
+    private func behave(_ order: Order) throws(Order.Complaint) {
+        let service = try order.service()
+        var behaviour = try order.flag("usual") ?? false ? .usual(of: service) : ledger.behaviour(of: service)
+        try order.change(&behaviour)
+        if try order.flag("next") ?? false {
+            ledger.setNextBehaviours([behaviour], of: service)
+        } else {
+            ledger.setBehaviour(behaviour, of: service)
+        }
     }
 
-    /// Which phone is meant. Without `platform`, hex is taken for Apple's.
-    private func phone(_ arguments: FormFields) -> PhoneAddress? {
-        guard let token = arguments["token"], !token.isEmpty else { return nil }
-        let guess: PhonePlatform = token.utf8.allSatisfy { $0.hexValue != nil } ? .ios : .android
-        return PhoneAddress(token, arguments["platform"].flatMap { PhonePlatform(rawValue: $0) } ?? guess)
+    private func receive(_ order: Order) throws(Order.Complaint) {
+        let (service, reception, times) = (try order.service(), try order.reception(), try order.times())
+        let limit = try order.number("beyond", 0...1_000_000)
+        let window = try order.number("seconds", 1...86_400) ?? 60
+        server.assumeIsolated { server in
+            server.updateReception(of: service) { plan in
+                if let limit {
+                    plan.limit((limit, .seconds(window), reception))
+                } else if reception == .usual {
+                    plan.clear()
+                } else {
+                    plan.add(reception, times: times)
+                }
+            }
+        }
+    }
+
+    private func setProxy(_ order: Order) throws(Order.Complaint) {
+        if let user = order["user"] {
+            let credentials = user.isEmpty ? nil : ProxyCredentials(user: user, password: order["password"] ?? "")
+            ledger.updateProxy { $0.credentials = credentials }
+            guard order["answer"] != nil else { return }
+        }
+        let (answer, host, times) = (try order.proxyAnswer(), order["host"], try order.times())
+        ledger.updateProxy { rules in
+            if let answer { rules.add(answer, host: host, times: times) } else { rules.clear() }
+        }
     }
 
     // MARK: Answers
 
     private static let headers = [HeaderField("content-type", "application/json")]
 
-    private var done: SimulatedAnswer { answer(["ok": true]) }
+    private var unknown: SimulatedAnswer {
+        SimulatedAnswer(status: 404, headers: Self.headers, body: #"{"error":"no such order"}"#)
+    }
+
+    private func counted(_ connections: Int) -> SimulatedAnswer {
+        answer(["ok": true, "connections": JSON(connections)])
+    }
 
     private func answer(_ json: JSON) -> SimulatedAnswer {
         SimulatedAnswer(status: 200, headers: Self.headers, body: json.text + "\n")
-    }
-
-    private func complaint(_ text: String) -> SimulatedAnswer {
-        SimulatedAnswer(status: 400, headers: Self.headers, body: JSON.object([.init("error", .string(text))]).text)
     }
 }

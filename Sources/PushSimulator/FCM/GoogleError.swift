@@ -12,6 +12,8 @@ struct GoogleError: Error, Equatable {
     var violations: [FieldViolation]?
     /// `google.rpc.ErrorInfo.reason`.
     var infoReason: String?
+    /// `google.rpc.QuotaFailure.violations[0].subject`.
+    var quotaSubject: String?
 
     /// Google's `status` for an HTTP status.
     static func status(of code: Int) -> String {
@@ -31,17 +33,48 @@ struct GoogleError: Error, Equatable {
     var reason: String { errorCode ?? infoReason ?? status }
 
     /// The whole body.
-    var json: JSON {
+    var json: JSON { json(.usual) }
+
+    /// The whole body, with its details written so.
+    func json(_ form: FCMDetails) -> JSON {
+        var details = details(errorCodeName: form == .snakeCase ? "error_code" : "errorCode")
+        let stranger: JSON = [
+            "@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en", "message": "x",
+        ]
+        switch form {
+        case .usual, .snakeCase: break
+        case .missing: details = []
+        case .reordered: details.reverse()
+        case .extra:
+            details = [stranger, ["@type": "type.example/unknown.Thing", "errorCode": 7]] + details + [stranger]
+        case .odd: details = ["text", .null, ["@type": 7], ["errorCode": "NO_TYPE"]] + details
+        }
+        var error: [JSON.Member] = [
+            .init("code", JSON(code)), .init("message", .string(message)), .init("status", .string(status)),
+        ]
+        if !details.isEmpty { error.append(.init("details", .array(details))) }
+        return ["error": .object(error)]
+    }
+
+    private func details(errorCodeName: String) -> [JSON] {
         var details: [JSON] = []
         if let errorCode {
-            details.append([
-                "@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": .string(errorCode),
-            ])
+            details.append(
+                .object([
+                    .init("@type", "type.googleapis.com/google.firebase.fcm.v1.FcmError"),
+                    .init(errorCodeName, .string(errorCode)),
+                ]))
         }
         if let violations {
             var detail: [JSON.Member] = [.init("@type", "type.googleapis.com/google.rpc.BadRequest")]
             if !violations.isEmpty { detail.append(.init("fieldViolations", .array(violations.map(\.json)))) }
             details.append(.object(detail))
+        }
+        if let quotaSubject {
+            details.append([
+                "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                "violations": [["subject": .string(quotaSubject), "description": .string(message)]],
+            ])
         }
         if let infoReason {
             details.append([
@@ -52,11 +85,7 @@ struct GoogleError: Error, Equatable {
                 ],
             ])
         }
-        var error: [JSON.Member] = [
-            .init("code", JSON(code)), .init("message", .string(message)), .init("status", .string(status)),
-        ]
-        if !details.isEmpty { error.append(.init("details", .array(details))) }
-        return ["error": .object(error)]
+        return details
     }
 }
 

@@ -15,6 +15,12 @@ package struct Fault: Sendable, Equatable {
         case goAway(GoAway)
         /// The connection is closed without a word.
         case disconnect
+        /// These frames, on the request's stream or any other; the request counts as answered once one of them ends it.
+        case frames([WireFrame])
+        /// HEADERS, so many bytes of the body, and then RST_STREAM with this code.
+        case cut(SimulatedAnswer, bodyBytes: Int, code: UInt32)
+        /// What the service does anyhow: for ``before`` and ``after``.
+        case proceed
     }
 
     /// What is done in place of the answer.
@@ -26,82 +32,90 @@ package struct Fault: Sendable, Equatable {
     package var times: Int?
     /// How long the action waits, on top of the service's latency.
     package var delay: Duration
+    /// How many requests pass by before the first one meets the fault.
+    package var skips: Int
+    /// What the books and plans know an ``Action/answer(_:)`` by; nil is nothing.
+    package var filedUnder: String?
+    /// Done on the connection at once, before the action and its delay.
+    package var before: [ConnectionAct]
+    /// Done on the connection right after the action.
+    package var after: [ConnectionAct]
 
-    package init(_ action: Action, delivers: Bool = false, times: Int? = nil, delay: Duration = .zero) {
+    package init(
+        _ action: Action, delivers: Bool = false, times: Int? = nil, delay: Duration = .zero, skips: Int = 0,
+        before: [ConnectionAct] = [], after: [ConnectionAct] = []
+    ) {
         self.action = action
         self.delivers = delivers
         self.times = times
         self.delay = delay
+        self.skips = skips
+        self.before = before
+        self.after = after
+    }
+
+    /// The frames of an answer that breaks off.
+    private static func frames(of answer: SimulatedAnswer, bodyBytes: Int, code: UInt32) -> [WireFrame] {
+        let fields = [HeaderField(":status", String(answer.status))] + answer.headers
+        let body = String(decoding: Array(answer.body.utf8).prefix(max(bodyBytes, 0)), as: UTF8.self)
+        return [.headers(fields)] + (body.isEmpty ? [] : [.data(body)]) + [.reset(code)]
     }
 }
 
 extension Fault {
     /// What the service does, and what the books say of it. `refuse` gives a refusal (status, reason, `retry-after`)
-    /// the service's own shape.
+    /// the service's own shape. Nil is the ordinary answer, which ``dress(_:)`` is still owed.
     func outcome(
         refuse: (Int, String, String?) -> SimulatedAnswer
-    ) -> (reaction: Reaction, status: Int?, reason: String?) {
+    ) -> (reaction: Reaction, status: Int?, reason: String?)? {
+        var status: Int?
+        var reason: String?
+        let made: Reaction.Action
         switch action {
-        case .refuse(let status, let reason, let retryAfter):
-            (Reaction(action: .answer(refuse(status, reason, retryAfter)), delay: delay), status, reason)
-        case .answer(let answer): (Reaction(action: .answer(answer), delay: delay), answer.status, nil)
-        case .silence: (Reaction(action: .silence, delay: delay), nil, nil)
-        case .reset(let code): (Reaction(action: .reset(code), delay: delay), nil, nil)
-        case .goAway(let goAway): (Reaction(action: .goAway(goAway), delay: delay), nil, nil)
-        case .disconnect: (Reaction(action: .disconnect, delay: delay), nil, nil)
+        case .refuse(let code, let word, let retryAfter):
+            (status, reason) = (code, word)
+            made = .answer(refuse(code, word, retryAfter))
+        case .answer(let answer):
+            (status, reason) = (answer.status, filedUnder)
+            made = .answer(answer)
+        case .silence: made = .silence
+        case .reset(let code): made = .reset(code)
+        case .goAway(let goAway): made = .goAway(goAway)
+        case .disconnect: made = .disconnect
+        case .frames(let frames): made = .frames(frames)
+        case .cut(let answer, let count, let code):
+            made = .frames(Self.frames(of: answer, bodyBytes: count, code: code))
+        case .proceed: return nil
+        }
+        var reaction = Reaction(action: made, reason: reason)
+        dress(&reaction)
+        return (reaction, status, reason)
+    }
+
+    /// Whether the client is told that the push was accepted.
+    var saysSuccess: Bool {
+        switch action {
+        case .refuse(let status, _, _): (200..<300).contains(status)
+        case .answer(let answer): (200..<300).contains(answer.status)
+        case .proceed: true
+        case .silence, .reset, .goAway, .disconnect, .frames, .cut: false
         }
     }
-}
 
-/// How connections to a service behave, looked up when one is opened.
-package struct ConnectionBehaviour: Sendable, Equatable {
-    /// SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS. Apple: 1 with a provider token.
-    package var firstConcurrentStreams: UInt32
-    /// The same once a provider token was accepted. Google: from the start.
-    package var concurrentStreams: UInt32
-    /// How many bytes of a body may be on their way in one stream.
-    package var streamWindow: UInt32 = 65_535
-    /// How many bytes of bodies may be on their way on the connection as a whole. At least 65,535.
-    package var connectionWindow: UInt32 = 65_535
-    /// APNs only: any refusal but a 410 lowers the limit to 1 until the next accepted notification.
-    package var dropsToOneAfterRefusal = false
-    /// APNs only: after ExpiredProviderToken everything on the connection is refused the same way.
-    package var wedgesAfterExpiredToken = false
-    /// APNs only: a provider token that is more than an hour ahead gives TooManyProviderTokenUpdates, as was seen once,
-    /// in place of InvalidProviderToken.
-    package var callsFutureTokensTooMany = false
-
-    package init(firstConcurrentStreams: UInt32, concurrentStreams: UInt32) {
-        self.firstConcurrentStreams = firstConcurrentStreams
-        self.concurrentStreams = concurrentStreams
-    }
-
-    private static let google: ConnectionBehaviour = {
-        var behaviour = ConnectionBehaviour(firstConcurrentStreams: 100, concurrentStreams: 100)
-        behaviour.streamWindow = 1_048_576
-        behaviour.connectionWindow = 1_048_576
-        return behaviour
-    }()
-
-    /// The first SETTINGS that go with it.
-    func settings(maxHeaderListSize: UInt32) -> ConnectionSettings {
-        ConnectionSettings(
-            concurrentStreams: firstConcurrentStreams, initialWindowSize: streamWindow,
-            maxHeaderListSize: maxHeaderListSize, connectionWindow: connectionWindow)
-    }
-
-    /// What the service is known to do.
-    package static func usual(of service: SimulatedService) -> ConnectionBehaviour {
-        switch service {
-        case .apnsProduction, .apnsSandbox: ConnectionBehaviour(firstConcurrentStreams: 1, concurrentStreams: 1000)
-        case .fcm, .oauth, .control: google
-        }
+    /// Adds the fault's delay and acts to what is done about the request.
+    func dress(_ reaction: inout Reaction) {
+        reaction.delay += delay
+        reaction.before = before + reaction.before
+        reaction.after += after
     }
 }
 
 /// Faults that wait for their requests. Pure.
 struct FaultQueue: Sendable {
     private var faults: [Fault] = []
+
+    /// Makes a queue of these.
+    init(_ faults: [Fault] = []) { self.faults = faults }
 
     /// Adds one after those that wait.
     mutating func add(_ fault: Fault) { faults.append(fault) }
@@ -112,6 +126,10 @@ struct FaultQueue: Sendable {
     /// The fault that the next request meets, counted down; nil when none waits.
     mutating func next() -> Fault? {
         guard let first = faults.first else { return nil }
+        if first.skips > 0 {
+            faults[0].skips -= 1
+            return nil
+        }
         if let times = first.times {
             if times <= 1 { faults.removeFirst() } else { faults[0].times = times - 1 }
         }

@@ -13,6 +13,16 @@ final class Ledger: Sendable {
         var serviceFaults: [SimulatedService: FaultQueue] = [:]
         var latency: [SimulatedService: Duration] = [:]
         var behaviours: [SimulatedService: ConnectionBehaviour] = [:]
+        var proxy = ProxyRules()
+        var apple: AppleAccount
+        var tokenChanges = ProviderTokenChanges()
+        var rates: [SimulatedService: PushRates] = [:]
+        var projectRates = PushRates()
+        var quotaRetryAfter: String?
+        var accessTokenLife: AccessTokenLife?
+        var serviceAccountState = ServiceAccountState.usual
+        var screens: [PhoneAddress: DeviceScreen] = [:]
+        var nextBehaviours: [SimulatedService: [ConnectionBehaviour]] = [:]
         var accessTokens: [String: Int64] = [:]
         var clockOffset: Int64 = 0
         var books = SimulatorBooks()
@@ -46,6 +56,7 @@ final class Ledger: Sendable {
         state = Mutex(
             State(
                 phones: PhoneTable(isStrict: configuration.isStrict),
+                apple: AppleAccount(topic: configuration.topic),
                 notifications: Recent(depth: depth), requests: Recent(depth: depth),
                 seenPushes: RecentKeys(depth: max(depth, 100_000)),
                 seenReplacements: RecentKeys(depth: max(depth, 100_000)),
@@ -86,6 +97,16 @@ final class Ledger: Sendable {
         state.withLock { $0.behaviours[service] = behaviour }
     }
 
+    /// Sets how the next connections of a service behave, before ``setBehaviour(_:of:)`` counts again.
+    func setNextBehaviours(_ behaviours: [ConnectionBehaviour], of service: SimulatedService) {
+        state.withLock { $0.nextBehaviours[service] = behaviours }
+    }
+
+    /// How later connections of a service behave.
+    func behaviour(of service: SimulatedService) -> ConnectionBehaviour {
+        state.withLock { $0.behaviours[service] ?? .usual(of: service) }
+    }
+
     /// Sets who is told of each notification, on the loop's thread.
     func setObserver(_ observer: (@Sendable (DeliveredNotification) -> Void)?) {
         state.withLock { $0.observer = observer }
@@ -99,6 +120,10 @@ final class Ledger: Sendable {
             state.lastConnection += 1
             state.books.services[service, default: .init()].connectionsOpened += 1
             state.books.services[service, default: .init()].connectionsOpen += 1
+            if let next = state.nextBehaviours[service]?.first {
+                state.nextBehaviours[service]?.removeFirst()
+                return (state.lastConnection, next)
+            }
             return (state.lastConnection, state.behaviours[service] ?? .usual(of: service))
         }
     }
@@ -111,6 +136,29 @@ final class Ledger: Sendable {
     /// Notes a stream beyond the limit.
     func wentOverLimit(_ service: SimulatedService) {
         state.withLock { $0.books.services[service, default: .init()].overLimitStreams += 1 }
+    }
+
+    /// Notes a connection that TLS never came to, or came to late.
+    func receivedUnusually(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].connectionsHeldBack += 1 }
+    }
+
+    /// Notes how many streams of one connection were open at once, where that is more than before.
+    func sawStreams(_ count: Int, on service: SimulatedService) {
+        state.withLock { state in
+            let most = state.books[service].mostStreams
+            state.books.services[service, default: .init()].mostStreams = max(most, count)
+        }
+    }
+
+    /// Notes a frame that is no part of a request.
+    func saw(frame: String, on service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].frames[frame, default: 0] += 1 }
+    }
+
+    /// Notes a whole request on a connection that no longer answers.
+    func leftUnanswered(_ service: SimulatedService) {
+        state.withLock { $0.books.services[service, default: .init()].unanswered += 1 }
     }
 
     /// Notes a whole request; gives the fault of the service that it meets, if any, and the latency.
@@ -144,16 +192,41 @@ final class Ledger: Sendable {
         }
     }
 
+    // MARK: The proxy
+
+    /// Changes what the proxy is told to do.
+    func updateProxy(_ change: @Sendable (inout ProxyRules) -> Void) {
+        state.withLock { change(&$0.proxy) }
+    }
+
+    /// Changes the proxy's part of the books.
+    func updateProxyCounts(_ change: @Sendable (inout ProxyCounts) -> Void) {
+        state.withLock { change(&$0.books.proxy) }
+    }
+
+    /// Notes a CONNECT; gives whom the proxy lets through, and what it answers them.
+    func proxyConnect(
+        _ target: String, host: String, _ hasCredentials: Bool
+    ) -> (credentials: ProxyCredentials?, answer: ProxyAnswer) {
+        state.withLock { state in
+            ProxyCounts.count(target, in: &state.books.proxy.connects)
+            if hasCredentials { state.books.proxy.withCredentials += 1 }
+            return (state.proxy.credentials, state.proxy.next(for: host))
+        }
+    }
+
     // MARK: Phones, from the services
 
     /// Notes that a right push reached for a phone; gives what it meets there.
     func attempt(
         _ address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil
     ) -> (fault: Fault?, standing: PhoneTable.Standing) {
+        let now = now
         let (outcome, woken) = state.withLock { state in
             state.attempted[address, default: 0] += 1
             let fault = state.phones.nextFault(of: address)
-            let standing = state.phones.standing(of: address, environment: environment, topic: topic)
+            let standing = state.phones.standing(
+                of: address, environment: environment, topic: topic, now: now)
             return ((fault, standing), Self.takeDue(&state, for: address))
         }
         for continuation in woken { continuation.resume() }
@@ -161,7 +234,8 @@ final class Ledger: Sendable {
     }
 
     /// Puts a notification on a phone. `identity` is what makes two pushes the same one; nil where nothing does.
-    func deliver(_ notification: DeliveredNotification, identity: String?) {
+    /// `isSaid` is whether the client is told that it was accepted.
+    func deliver(_ notification: DeliveredNotification, identity: String?, isSaid: Bool) {
         let address = PhoneAddress(notification.token, notification.platform)
         let (noted, observer, woken) = state.withLock { state in
             var noted = notification
@@ -173,23 +247,114 @@ final class Ledger: Sendable {
                 noted.replacesEarlier = !state.seenReplacements.insert(prefix + key)
             }
             state.books.services[notification.service, default: .init()].delivered += 1
+            if !isSaid { state.books.services[notification.service, default: .init()].deliveredUnsaid += 1 }
             if noted.isDouble { state.books.services[notification.service, default: .init()].doubles += 1 }
             state.notifications.append(noted)
             state.delivered[address, default: 0] += 1
+            if state.screens[address] != nil || state.screens.count < Self.mostScreens {
+                state.screens[address, default: DeviceScreen()].take(noted, now: noted.instant)
+            }
             return (noted, state.observer, Self.takeDue(&state, for: address))
         }
         for continuation in woken { continuation.resume() }
         observer?(noted)
     }
 
+    /// Phones whose screens are kept.
+    private static let mostScreens = 10_000
+
+    /// Brings a phone within reach of its push service, or out of it.
+    func setOnline(_ isOnline: Bool, _ address: PhoneAddress) {
+        let now = now
+        state.withLock { $0.screens[address, default: DeviceScreen()].setOnline(isOnline, now: now) }
+    }
+
+    /// What the phone shows, oldest first.
+    func shown(on address: PhoneAddress) -> [DeliveredNotification] {
+        state.withLock { $0.screens[address]?.shown ?? [] }
+    }
+
+    /// Sets the rates of a service's phones; those of both APNs environments are one.
+    func setRates(_ rates: [PushRate], of service: SimulatedService) {
+        state.withLock { $0.rates[service] = PushRates(limits: rates) }
+    }
+
+    /// Whether a push is one too many for its key.
+    func exceedsRate(_ service: SimulatedService, key: String) -> Bool {
+        let now = now
+        return state.withLock { $0.rates[service]?.exceeds(key, now: now) ?? false }
+    }
+
+    /// Sets the rates of all messages to FCM, and what its quota refusals say in `retry-after`.
+    func setProjectRates(_ rates: [PushRate], retryAfter: String?) {
+        state.withLock { state in
+            state.projectRates = PushRates(limits: rates)
+            state.quotaRetryAfter = retryAfter
+        }
+    }
+
+    /// What FCM's quota refusals say in `retry-after`; nil is nothing.
+    var quotaRetryAfter: String? { state.withLock { $0.quotaRetryAfter } }
+
+    /// Whether a message is one too many for the project.
+    func exceedsProjectRate() -> Bool {
+        let now = now
+        return state.withLock { $0.projectRates.exceeds("", now: now) }
+    }
+
+    // MARK: Apple's keys
+
+    /// What Apple knows of keys and topics.
+    var appleAccount: AppleAccount { state.withLock { $0.apple } }
+
+    /// The key that the simulator was made with.
+    var ownAppleKey: AppleKey? { state.withLock { $0.apple.first } }
+
+    /// Changes what Apple knows of keys and topics.
+    func updateAppleAccount(_ change: @Sendable (inout AppleAccount) -> Void) {
+        state.withLock { change(&$0.apple) }
+    }
+
+    /// Whether a provider token comes too soon after another one of this machine.
+    func isTooSoon(providerToken: String, now: Int64) -> Bool {
+        state.withLock { $0.tokenChanges.isTooSoon(providerToken, now: now) }
+    }
+
     // MARK: Access tokens
 
-    /// Remembers a token that is good until then (milliseconds since 1970).
-    func issued(accessToken: String, until expiry: Int64) {
+    /// Access tokens that are remembered before those that have ended are dropped.
+    private static let mostAccessTokens = 10_000
+
+    /// Remembers a token that is good for so long.
+    func issued(accessToken: String, lifetime: Duration) {
+        let now = now
         state.withLock { state in
-            state.accessTokens[accessToken] = expiry
+            if state.accessTokens.count >= Self.mostAccessTokens {
+                state.accessTokens = state.accessTokens.filter { $0.value > now }
+            }
+            state.accessTokens[accessToken] = now + lifetime.components.seconds * 1000
             state.books.accessTokens += 1
         }
+    }
+
+    /// What the token endpoint says about the life of its tokens.
+    var accessTokenLife: AccessTokenLife {
+        state.withLock { state in
+            let usual = configuration.accessTokenLifetime
+            return state.accessTokenLife
+                ?? AccessTokenLife(expiresIn: JSON(usual.components.seconds), lifetime: usual)
+        }
+    }
+
+    /// What Google thinks of the service account.
+    var serviceAccountState: ServiceAccountState { state.withLock { $0.serviceAccountState } }
+
+    /// Changes what the token endpoint says about the life of its tokens; nil is the usual.
+    func setAccessTokenLife(_ life: AccessTokenLife?) { state.withLock { $0.accessTokenLife = life } }
+
+    /// Changes what Google thinks of the service account.
+    func setServiceAccountState(_ account: ServiceAccountState) {
+        state.withLock { $0.serviceAccountState = account }
     }
 
     /// When the token ends; nil for one that was never given out, or was revoked.

@@ -17,11 +17,31 @@ struct PhoneTable: Sendable {
         var since: Int64
         /// Apple's word for it.
         var reason: DeathReason
+        /// From when on pushes are refused, in milliseconds since 1970; before that they are accepted in vain.
+        var noticed = Int64.min
+        /// How `timestamp` is written.
+        var timestamp = DeathTimestamp.milliseconds
+
+        /// The body of Apple's 410.
+        var json: JSON {
+            var members: [JSON.Member] = [.init("reason", .string(reason.rawValue))]
+            switch timestamp {
+            case .milliseconds: members.append(.init("timestamp", JSON(since)))
+            case .seconds: members.append(.init("timestamp", JSON(since / 1000)))
+            case .text: members.append(.init("timestamp", .string(String(since))))
+            case .missing: break
+            case .null: members.append(.init("timestamp", .null))
+            case .fraction: members.append(.init("timestamp", .number("\(since).5")))
+            }
+            return .object(members)
+        }
     }
 
     /// What a push to a phone meets.
     enum Standing: Equatable {
         case live
+        /// The token is finished, and the service does not yet say so.
+        case deadUnnoticed
         /// Nobody has this token, in this environment at least.
         case unknown
         /// The token belongs to another app.
@@ -65,12 +85,12 @@ struct PhoneTable: Sendable {
 
     /// `environment` and `topic` are what the push came by; Android has neither.
     func standing(
-        of address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil
+        of address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil, now: Int64
     ) -> Standing {
         guard let phone = phones[address] else { return isStrict ? .unknown : .live }
         if let own = phone.environment, let environment, own != environment { return .unknown }
         if let own = phone.topic, let topic, own != topic { return .ofAnotherTopic }
-        if let death = phone.death { return .dead(death) }
+        if let death = phone.death { return now < death.noticed ? .deadUnnoticed : .dead(death) }
         return .live
     }
 }
@@ -79,4 +99,16 @@ struct PhoneTable: Sendable {
 package enum DeathReason: String, Sendable, CaseIterable {
     case unregistered = "Unregistered"
     case expired = "ExpiredToken"
+}
+
+/// How the `timestamp` of a 410 is written. Apple says milliseconds; clients met the rest, or may.
+package enum DeathTimestamp: String, Sendable, CaseIterable {
+    case milliseconds = "ms"
+    case seconds
+    /// The milliseconds in a string.
+    case text
+    case missing
+    case null
+    /// The milliseconds and a half.
+    case fraction
 }

@@ -59,6 +59,8 @@ package struct RequestRecord: Sendable, Equatable {
     package var target: String
     /// All fields, in order, `authorization` too.
     package var headers: [HeaderField]
+    /// Names of the fields that came as literals never to be indexed (RFC 7541 section 6.2.3), pseudo-headers too.
+    package var neverIndexed: [String] = []
     /// The status of the answer; nil where there was none.
     package var status: Int?
     /// The reason or error code that went with a refusal.
@@ -81,8 +83,20 @@ package struct SimulatorBooks: Sendable {
         package var refusals: [String: Int] = [:]
         /// Streams opened beyond the limit.
         package var overLimitStreams = 0
+        /// Connections that were reset, held or answered in clear in place of TLS, or later than usual.
+        package var connectionsHeldBack = 0
+        /// Whole requests on connections that had fallen silent or had said GOAWAY before; not among `requests`.
+        package var unanswered = 0
+        /// Frames that are no part of a request, by name: `PING`, `RST_STREAM`, `GOAWAY`, `SETTINGS ACK` and so on.
+        package var frames: [String: Int] = [:]
+        /// PINGs of clients.
+        package var pings: Int { frames["PING"] ?? 0 }
         /// Notifications that a phone got.
         package var delivered = 0
+        /// Those of them whose client was not told so: the answer was lost, or was a refusal.
+        package var deliveredUnsaid = 0
+        /// The most streams that were open at once on one connection.
+        package var mostStreams = 0
         /// Those of them that a phone had got before.
         package var doubles = 0
 
@@ -91,6 +105,8 @@ package struct SimulatorBooks: Sendable {
 
     /// By service; one that saw nothing may be missing.
     package var services: [SimulatedService: ServiceCounts] = [:]
+    /// What the proxy has seen.
+    package var proxy = ProxyCounts()
     /// Different provider tokens with a right signature.
     package var providerTokens = 0
     /// Access tokens given out.
@@ -107,8 +123,42 @@ package struct SimulatorBooks: Sendable {
     package var delivered: Int { services.values.reduce(0) { $0 + $1.delivered } }
     /// Notifications that a phone had got before, over all services.
     package var doubles: Int { services.values.reduce(0) { $0 + $1.doubles } }
+    /// What became of the pushes for one kind of phone, to compare a client's own counts with.
+    ///
+    /// A client that loses nothing and repeats nothing has counted `accepted` as sent, `gone` as gone, and at most
+    /// `unsaid` as failed although they were delivered.
+    package func tally(of platform: PhonePlatform) -> DeliveryTally {
+        let services: [SimulatedService] = platform == .ios ? [.apnsProduction, .apnsSandbox] : [.fcm]
+        return services.reduce(into: DeliveryTally()) { tally, service in
+            let counts = self[service]
+            tally.accepted += counts.answers[200] ?? 0
+            tally.delivered += counts.delivered
+            tally.unsaid += counts.deliveredUnsaid
+            tally.doubles += counts.doubles
+            for reason in DeathReason.allCases.map(\.rawValue) + ["UNREGISTERED"] {
+                tally.gone += counts.refusals[reason] ?? 0
+            }
+        }
+    }
+
     /// Requests for access tokens.
     package var oauthCalls: Int { self[.oauth].requests }
+}
+
+/// What became of pushes, counted at the end where they arrive.
+package struct DeliveryTally: Sendable, Equatable {
+    /// Answered with 200.
+    package var accepted = 0
+    /// Put on a phone.
+    package var delivered = 0
+    /// Put on a phone, without a word of it to the client.
+    package var unsaid = 0
+    /// Put on a phone that had got the very same push before.
+    package var doubles = 0
+    /// Refused because the token is finished.
+    package var gone = 0
+
+    package init() {}
 }
 
 /// The newest of what was put in, oldest first. Pure.

@@ -55,10 +55,10 @@ import COpenSSL
     /// A server's certificate for these names (`DNS:…`, `IP:…`, separated by commas), signed by the root.
     static func server(
         named name: String, alternativeNames: String, key: borrowing TLSKey, root: borrowing TLSCertificate,
-        rootKey: borrowing TLSKey
+        rootKey: borrowing TLSKey, isExpired: Bool = false
     ) throws(SimulatorError) -> TLSCertificate {
         let made = try TLSCertificate()
-        try made.fill(name: name, key: key)
+        try made.fill(name: name, key: key, daysShift: isExpired ? -60 : 0)
         try made.add(NID_basic_constraints, "critical,CA:FALSE", issuer: root)
         try made.add(NID_key_usage, "critical,digitalSignature", issuer: root)
         try made.add(NID_ext_key_usage, "serverAuth", issuer: root)
@@ -73,13 +73,14 @@ import COpenSSL
         unsafe X509_free(pointer)
     }
 
-    private func fill(name: String, key: borrowing TLSKey) throws(SimulatorError) {
+    private func fill(name: String, key: borrowing TLSKey, daysShift: Int = 0) throws(SimulatorError) {
+        let shift = daysShift * 86_400
         // Two certificates of one issuer must differ in their serial numbers (RFC 5280 section 4.1.2.2).
         let serial = UInt64.random(in: 1...UInt64(Int64.max))
         guard unsafe X509_set_version(pointer, 2) == 1,
             unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(pointer), serial) == 1,
-            unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), -Self.secondsBack) != nil,
-            unsafe X509_gmtime_adj(X509_getm_notAfter(pointer), Self.secondsAhead) != nil,
+            unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), shift - Self.secondsBack) != nil,
+            unsafe X509_gmtime_adj(X509_getm_notAfter(pointer), shift + Self.secondsAhead) != nil,
             unsafe X509_set_pubkey(pointer, key.pointer) == 1,
             unsafe X509_NAME_add_entry_by_txt(
                 X509_get_subject_name(pointer), "CN", Self.plainText, Array(name.utf8), Int32(name.utf8.count), -1, 0)
@@ -114,5 +115,20 @@ import COpenSSL
         let length = bytes.count
         guard unsafe BIO_read(memory, &bytes, Int32(length)) == Int32(length) else { throw .openSSL("BIO_read") }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A root and its key, made for one run, that signs what the simulator shows. Read only.
+@safe final class CertificateAuthority {
+    let key: TLSKey
+    let root: TLSCertificate
+    /// The root, in PEM.
+    let rootPEM: String
+
+    /// Draws the key and signs the root by itself.
+    init() throws(SimulatorError) {
+        key = try TLSKey()
+        root = try TLSCertificate.root(named: "Gryt push simulator root", key: key)
+        rootPEM = try root.pem()
     }
 }

@@ -21,6 +21,8 @@ struct HTTPRequest: Sendable {
     var authority = ""
     /// Every field but the pseudo-headers, in the order in which they came.
     var headers: [HeaderField] = []
+    /// Names of the fields that came as literals never to be indexed, pseudo-headers too.
+    var neverIndexed: [String] = []
     /// At most ``ServerConnection/largestBody`` bytes; a longer body is cut there.
     var body: [UInt8] = []
 
@@ -62,13 +64,20 @@ package struct GoAway: Sendable, Equatable {
     package var text: String
     /// The last stream that counts as processed; nil is the last one that was.
     package var lastStreamID: Int32?
+    /// Added to the newest stream where ``lastStreamID`` is nil and ``ConnectionAct/goAway(_:)`` sends it: -2 leaves the
+    /// newest request out, 2 speaks of one that never was.
+    package var lastStreamOffset: Int32
     /// Whether the connection is closed right after, without TLS's `close_notify`, as Apple was seen to do.
     package var closes: Bool
 
-    package init(code: UInt32 = 0, text: String = "", lastStreamID: Int32? = nil, closes: Bool = false) {
+    package init(
+        code: UInt32 = 0, text: String = "", lastStreamID: Int32? = nil, lastStreamOffset: Int32 = 0,
+        closes: Bool = false
+    ) {
         self.code = code
         self.text = text
         self.lastStreamID = lastStreamID
+        self.lastStreamOffset = lastStreamOffset
         self.closes = closes
     }
 }
@@ -85,6 +94,8 @@ struct Reaction {
         case goAway(GoAway)
         /// The connection is closed at once, without a word.
         case disconnect
+        /// These frames in place of an answer.
+        case frames([WireFrame])
     }
 
     /// What becomes of the stream.
@@ -93,6 +104,12 @@ struct Reaction {
     var delay: Duration = .zero
     /// A new SETTINGS_MAX_CONCURRENT_STREAMS, announced at once.
     var concurrentStreams: UInt32?
+    /// Done at once, before the action and its delay.
+    var before: [ConnectionAct] = []
+    /// Done right after the action.
+    var after: [ConnectionAct] = []
+    /// The word of a refusal, which plans count.
+    var reason: String?
 }
 
 /// What a service says about a connection in its first SETTINGS.
@@ -117,12 +134,20 @@ struct ConnectionSettings: Equatable {
 protocol Conversation: AnyObject {
     /// The first SETTINGS.
     var settings: ConnectionSettings { get }
+    /// How the connection behaves beyond that.
+    var behaviour: ConnectionBehaviour { get }
     /// The debug data of the GOAWAY for a client that opens more streams than it may.
     var overLimitText: String { get }
     /// Decides about one whole request.
     func react(to request: HTTPRequest, stream: Int32) -> Reaction
     /// A stream too many was opened.
     func wentOverLimit()
+    /// So many streams are open at once, which is more than ever on this connection.
+    func saw(openStreams: Int)
+    /// A frame came that is no part of a request: PING, RST_STREAM, GOAWAY and the like.
+    func saw(frame: String)
+    /// A whole request came that the connection will never answer.
+    func leftUnanswered()
     /// The connection is gone.
     func ended()
 }

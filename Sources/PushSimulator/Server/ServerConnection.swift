@@ -9,45 +9,77 @@ import EventLoops
 ///
 /// What one turn of the loop produces leaves in one write. Loop thread throughout. The session is deleted with the
 /// object, never earlier, since callbacks of the session may be what ends the connection.
+///
+/// This file has its life and what comes from outside; `+Bytes` reads and writes, `+Streams` answers, `+Acts` does what
+/// no good server does.
 @safe final class ServerConnection: TurnEnd {
     /// How much of a request's body is kept; the rest is read and dropped.
     static let largestBody = 65_536
 
-    private let loop: EventLoop
-    private let descriptor: Int32
-    private let tls: TLSChannel
-    private let conversation: any Conversation
+    let loop: EventLoop
+    let descriptor: Int32
+    let tls: TLSChannel
+    let conversation: any Conversation
+    let behaviour: ConnectionBehaviour
     private let onEnd: (ServerConnection) -> Void
-    private var session: OpaquePointer?
-    private var watcher: DescriptorWatcher?
+    var session: OpaquePointer?
+    var watcher: DescriptorWatcher?
 
-    private var streams: [Int32: OpenStream] = [:]
-    private var concurrentStreams: UInt32
-    private var outgoing: [UInt8] = []
-    private var outgoingSent = 0
-    private var flushIsDue = false
-    private var isNegotiated = false
-    private var isOver = false
+    /// The requests that are under way, by stream.
+    var streams: [Int32: OpenStream] = [:]
+    /// The limit of streams as the client was last told.
+    var concurrentStreams: UInt32
+    /// Encrypted bytes for the socket, and how many of them have left.
+    var outgoing: [UInt8] = []
+    var outgoingSent = 0
+    var flushIsDue = false
+    var isNegotiated = false
+    private(set) var isOver = false
     /// Set when the socket is to be closed as soon as `outgoing` has left.
-    private var endsWhenWritten = false
+    var endsWhenWritten = false
+    /// Set when TLS's `close_notify` goes ahead of that.
+    var saysGoodbye = false
     /// Set when the socket is to be closed at the end of the turn, whatever waits.
-    private var endsNow = false
+    var endsNow = false
+    /// Set when closing the socket is to be a RST.
+    var endsWithReset = false
     /// False until the initialiser can no longer fail, since the descriptor is the caller's until then.
     private var ownsDescriptor = false
 
+    /// What of the session reaches the wire.
+    var filter: OutgoingFilter
+    /// Set while nothing may be sent yet, not even the SETTINGS.
+    var isHeldBack = false
+    /// Ends the wait for SETTINGS, or for a client that does not leave.
+    private var patience: LoopTimer?
+    /// Set once HTTP/1.1 was spoken in place of HTTP/2.
+    var hasSpokenHTTP11 = false
+    /// Set once FIN has left and the client is waited for.
+    var isLingering = false
+    /// What is to be written in order with the session's own frames, outside of its callbacks.
+    var deferred: [() -> Void] = []
+    /// The most streams that were open at once.
+    var mostStreams = 0
+    /// The newest stream that the client began.
+    var newestStream: Int32 = 0
+    /// The last stream that a hand-written GOAWAY left alive.
+    var lastLivingStream = Int32.max
+    /// Counts the time without a request, where the plan wants it.
+    var idleTimer: LoopTimer?
+    /// PINGs, whole requests, answers, and refusals by their reason, as plans count them.
+    var pingCount = 0
+    var requestCount = 0
+    var answerCount = 0
+    var refusalCounts: [String: Int] = [:]
+
     /// A request on its way in, or waiting for the end of its answer.
-    private struct OpenStream {
+    struct OpenStream {
         var request = HTTPRequest()
         var headerBytes = 0
         var answerBody: [UInt8] = []
         var answerSent = 0
         var timer: LoopTimer?
     }
-
-    /// Plain bytes gathered before one call of TLS, and the most that may wait for the socket before the session is
-    /// asked for more.
-    private static let gatherSize = 65_536
-    private static let outgoingLimit = 262_144
 
     /// Takes over an accepted, non-blocking descriptor and closes it in the end. `onEnd` is called once, when the
     /// connection is over.
@@ -59,26 +91,42 @@ import EventLoops
         self.descriptor = descriptor
         self.conversation = conversation
         self.onEnd = onEnd
+        behaviour = conversation.behaviour
+        filter = OutgoingFilter(behaviour)
         tls = try TLSChannel(context: context)
         concurrentStreams = conversation.settings.concurrentStreams
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
         guard unsafe nghttp2_session_server_new2(&session, callbacks.pointer, this, callbacks.options) == 0 else {
             throw .nghttp2("nghttp2_session_server_new2")
         }
-        submit(conversation.settings)
+        submitFirstSettings(conversation.settings)
         let watcher = DescriptorWatcher(
             on: loop, descriptor: descriptor,
             readable: { [weak self] in self?.becameReadable() },
-            writable: { [weak self] in self?.becameWritable() })
+            writable: { [weak self] in self?.flush() })
         self.watcher = watcher
         watcher.watchReads(true)
         ownsDescriptor = true
+        perform(planned: .opened)
+        watchIdleness()
     }
 
     deinit {
         unsafe nghttp2_session_del(session)
         // Only where a simulator is let go without being stopped.
         if ownsDescriptor, !isOver { close(descriptor) }
+    }
+
+    /// Sends FIN and takes what the client still sends, for a while: to close with bytes unread would be a RST, which
+    /// takes the last words away from the client.
+    func linger() {
+        guard !isLingering else { return }
+        isLingering = true
+        shutdown(descriptor, Int32(SHUT_WR))
+        watcher?.watchReads(true)
+        let timer = LoopTimer(on: loop) { [weak self] in self?.end() }
+        timer.arm(after: .seconds(1))
+        patience = timer
     }
 
     // MARK: From outside
@@ -88,8 +136,12 @@ import EventLoops
         guard !isOver else { return }
         isOver = true
         watcher?.cancel()
+        patience?.disarm()
+        idleTimer?.disarm()
         for (_, stream) in streams { stream.timer?.disarm() }
         streams.removeAll()
+        deferred.removeAll()
+        if endsWithReset { LoopbackSocket.resetWhenClosed(descriptor) }
         close(descriptor)
         conversation.ended()
         onEnd(self)
@@ -109,283 +161,65 @@ import EventLoops
     /// Announces another number of streams that may be open at once.
     func allow(concurrentStreams count: UInt32) {
         guard !isOver, count != concurrentStreams else { return }
-        concurrentStreams = count
-        var entry = nghttp2_settings_entry(
-            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: count)
-        unsafe _ = nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
+        submit([.concurrentStreams(count)])
+    }
+
+    /// Sends SETTINGS that the session keeps to.
+    func submit(_ settings: [ConnectionSetting]) {
+        guard !isOver else { return }
+        let entries = settings.map { setting in
+            var value = setting.value
+            if setting.id == UInt16(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue) {
+                concurrentStreams = value
+                if !leavesLimitToSession {
+                    filter.announce(limit: value)
+                    value = .max
+                }
+            }
+            return nghttp2_settings_entry(settings_id: Int32(setting.id), value: value)
+        }
+        let code = unsafe nghttp2_submit_settings(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
+        if code != 0 {
+            // Values outside of HTTP/2's ranges: the session will not have them, and the client may see them all the same.
+            write(.settings(settings), request: 0)
+        }
         flushAtTurnEnd()
     }
 
-    private func submit(_ settings: ConnectionSettings) {
-        let entries = [
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue), value: settings.headerTableSize),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: settings.concurrentStreams),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: settings.initialWindowSize),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue), value: settings.maxFrameSize),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: settings.maxHeaderListSize),
-        ]
-        let code = unsafe nghttp2_submit_settings(
-            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
-        precondition(code == 0, "the settings of a service are within HTTP/2's ranges")
+    /// Whether the session itself turns away streams beyond the limit.
+    private var leavesLimitToSession: Bool { behaviour.overLimit == .usual && behaviour.firstSettings != .never }
+
+    private func submitFirstSettings(_ settings: ConnectionSettings) {
+        submit([
+            .headerTableSize(settings.headerTableSize), .concurrentStreams(settings.concurrentStreams),
+            .initialWindowSize(settings.initialWindowSize), .maxFrameSize(settings.maxFrameSize),
+            .maxHeaderListSize(settings.maxHeaderListSize),
+        ])
         let window = Int32(clamping: settings.connectionWindow)
         let widened = unsafe nghttp2_session_set_local_window_size(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, window)
         precondition(widened == 0, "a connection's window is at most 2^31-1")
-    }
-
-    // MARK: Reading
-
-    private func becameReadable() {
-        guard !isOver else { return }
-        let sawEnd = readSocket()
-        takePlainBytes()
-        guard !isOver else { return }
-        if sawEnd {
-            end()
-        } else {
-            flushAtTurnEnd()
-        }
-    }
-
-    /// Moves what the socket has into TLS; true when the peer has closed or the socket broke.
-    private func readSocket() -> Bool {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
-            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            if count > 0 {
-                unsafe tls.take(UnsafeRawBufferPointer(start: buffer.baseAddress, count: count))
-                return false
+        if case .after(let wait) = behaviour.firstSettings {
+            isHeldBack = true
+            let timer = LoopTimer(on: loop) { [weak self] in
+                self?.isHeldBack = false
+                self?.flush()
             }
-            return count == 0 || (errno != EAGAIN && errno != EINTR)
+            timer.arm(after: wait)
+            patience = timer
         }
     }
 
-    private func takePlainBytes() {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 32_768, alignment: 16) { buffer in
-            while !isOver {
-                switch unsafe tls.read(into: buffer) {
-                case .nothing: return
-                case .ended, .failed:
-                    // An alert that says why may wait to be sent.
-                    flush()
-                    end()
-                    return
-                case .bytes(let count):
-                    guard checkProtocol() else { return }
-                    let bytes = unsafe buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                    guard unsafe nghttp2_session_mem_recv(session, bytes, count) == count else {
-                        flush()
-                        end()
-                        return
-                    }
-                }
-            }
-        }
-    }
-
-    private func checkProtocol() -> Bool {
-        if isNegotiated { return true }
-        guard tls.speaksHTTP2 else {
-            end()
-            return false
-        }
-        isNegotiated = true
-        return true
-    }
-
-    // MARK: Writing
-
-    private func flushAtTurnEnd() {
+    /// Writes what the turn produced, at its end.
+    func flushAtTurnEnd() {
         guard !flushIsDue else { return }
         flushIsDue = true
         loop.atTurnEnd(self)
     }
 
-    /// Writes what the turn produced.
     func turnEnds() {
         flushIsDue = false
         flush()
-    }
-
-    private func becameWritable() {
-        flush()
-    }
-
-    private func flush() {
-        guard !isOver else { return }
-        if endsNow {
-            end()
-            return
-        }
-        repeat {
-            if tls.isReady, checkProtocol() { gather() }
-            guard !isOver else { return }
-            tls.drain(into: &outgoing)
-        } while writeSocket()
-        guard !isOver else { return }
-        let hasWritten = outgoing.isEmpty
-        watcher?.watchWrites(!hasWritten)
-        guard hasWritten else { return }
-        let isFinished = unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
-        if isFinished, !endsWhenWritten {
-            tls.sayGoodbye()
-            tls.drain(into: &outgoing)
-            _ = writeSocket()
-        }
-        if isFinished || endsWhenWritten { end() }
-    }
-
-    /// Takes frames out of the session and encrypts them.
-    private func gather() {
-        while outgoing.count - outgoingSent < Self.outgoingLimit {
-            var plain: [UInt8] = []
-            while plain.count < Self.gatherSize {
-                var data: UnsafePointer<UInt8>?
-                let count = unsafe nghttp2_session_mem_send(session, &data)
-                guard count > 0, let data = unsafe data else { break }
-                unsafe plain.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-            }
-            guard !plain.isEmpty else { return }
-            guard tls.write(plain) else {
-                end()
-                return
-            }
-            tls.drain(into: &outgoing)
-        }
-    }
-
-    /// Writes what waits; true when all of it left and the session may have more.
-    private func writeSocket() -> Bool {
-        guard !isOver else { return false }
-        while outgoingSent < outgoing.count {
-            let (count, code) = unsafe outgoing.withUnsafeBytes { bytes in
-                let sent = unsafe Glibc.send(
-                    descriptor, bytes.baseAddress?.advanced(by: outgoingSent), bytes.count - outgoingSent,
-                    Int32(MSG_NOSIGNAL))
-                return (sent, errno)
-            }
-            if count >= 0 {
-                outgoingSent += count
-            } else if code == EAGAIN {
-                return false
-            } else if code != EINTR {
-                end()
-                return false
-            }
-        }
-        let hadAny = !outgoing.isEmpty
-        outgoing.removeAll(keepingCapacity: true)
-        outgoingSent = 0
-        let hasMore = unsafe nghttp2_session_want_write(session) != 0
-        return hadAny && hasMore && tls.isReady
-    }
-
-    // MARK: Streams, called from the session
-
-    /// A request begins.
-    func began(_ stream: Int32) {
-        streams[stream] = OpenStream()
-    }
-
-    /// False when the stream carries more header bytes than the SETTINGS allow.
-    func took(name: String, value: String, on stream: Int32) -> Bool {
-        guard var open = streams.removeValue(forKey: stream) else { return true }
-        defer { streams[stream] = open }
-        // Each field counts 32 bytes more than its text (RFC 9113 section 6.5.2).
-        open.headerBytes += name.utf8.count + value.utf8.count + 32
-        guard open.headerBytes <= Int(conversation.settings.maxHeaderListSize) else { return false }
-        switch name {
-        case ":method": open.request.method = value
-        case ":path": open.request.target = value
-        case ":authority": open.request.authority = value
-        case ":scheme": break
-        default: open.request.headers.append(HeaderField(name, value))
-        }
-        return true
-    }
-
-    /// A part of a request's body came.
-    func took(body bytes: UnsafeBufferPointer<UInt8>, on stream: Int32) {
-        guard let held = streams[stream]?.request.body.count, held < Self.largestBody else { return }
-        unsafe streams[stream]?.request.body.append(contentsOf: bytes.prefix(Self.largestBody - held))
-    }
-
-    /// A request is whole.
-    func finished(_ stream: Int32) {
-        guard let request = streams[stream]?.request else { return }
-        let reaction = conversation.react(to: request, stream: stream)
-        if let count = reaction.concurrentStreams { allow(concurrentStreams: count) }
-        guard reaction.delay > .zero else {
-            perform(reaction.action, on: stream)
-            return
-        }
-        let timer = LoopTimer(on: loop) { [weak self] in
-            self?.streams[stream]?.timer = nil
-            self?.perform(reaction.action, on: stream)
-        }
-        streams[stream]?.timer = timer
-        timer.arm(after: reaction.delay)
-    }
-
-    private func perform(_ action: Reaction.Action, on stream: Int32) {
-        guard !isOver else { return }
-        switch action {
-        case .answer(let answer): send(answer, on: stream)
-        case .silence: break
-        case .reset(let code):
-            unsafe _ = nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code)
-        case .goAway(let goAway): self.goAway(goAway)
-        case .disconnect:
-            // Never from inside a callback of the session: the end of the turn does it.
-            endsNow = true
-        }
-        flushAtTurnEnd()
-    }
-
-    private func send(_ answer: SimulatedAnswer, on stream: Int32) {
-        guard streams[stream] != nil else { return }
-        streams[stream]?.answerBody = Array(answer.body.utf8)
-        var block = HeaderBlock()
-        block.append(":status", String(answer.status))
-        for field in answer.headers { block.append(field.name, field.value) }
-        unsafe block.withFields { fields in
-            var provider = unsafe nghttp2_data_provider(
-                source: nghttp2_data_source(), read_callback: answerBodyWanted)
-            let code =
-                unsafe answer.body.isEmpty
-                ? nghttp2_submit_response(session, stream, fields.baseAddress, fields.count, nil)
-                : nghttp2_submit_response(session, stream, fields.baseAddress, fields.count, &provider)
-            precondition(code == 0, "an answer to an open stream is taken")
-        }
-    }
-
-    /// Copies the next part of an answer; false in second place while there is more.
-    func answerBody(of stream: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
-        guard let open = streams[stream] else { return (0, true) }
-        let count = min(buffer.count, open.answerBody.count - open.answerSent)
-        unsafe buffer.copyBytes(from: open.answerBody[open.answerSent..<open.answerSent + count])
-        streams[stream]?.answerSent += count
-        return (count, open.answerSent + count == open.answerBody.count)
-    }
-
-    /// A stream is closed, for whatever reason.
-    func closed(_ stream: Int32) {
-        streams.removeValue(forKey: stream)?.timer?.disarm()
-    }
-
-    /// The session refuses a request's HEADERS: of interest only where they would open a stream beyond the limit.
-    ///
-    /// The session itself refuses the stream while the client has not confirmed the limit, and sends a GOAWAY without a
-    /// word afterwards; Apple's words go ahead of that one.
-    func refusedHeaders(isFatal: Bool) {
-        guard UInt32(streams.count) >= concurrentStreams else { return }
-        conversation.wentOverLimit()
-        if isFatal {
-            goAway(GoAway(code: NGHTTP2_PROTOCOL_ERROR.rawValue, text: conversation.overLimitText))
-        }
     }
 }

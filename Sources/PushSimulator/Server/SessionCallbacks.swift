@@ -47,12 +47,14 @@ private func headersBegan(
 
 private func headerCame(
     _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?, _ nameLength: Int,
-    _ value: UnsafePointer<UInt8>?, _ valueLength: Int, _: UInt8, _ context: UnsafeMutableRawPointer?
+    _ value: UnsafePointer<UInt8>?, _ valueLength: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let frame = unsafe frame?.pointee, unsafe frame.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
     let name = unsafe String(decoding: UnsafeBufferPointer(start: name, count: nameLength), as: UTF8.self)
     let value = unsafe String(decoding: UnsafeBufferPointer(start: value, count: valueLength), as: UTF8.self)
-    let isTaken = unsafe connection(context).took(name: name, value: value, on: frame.hd.stream_id)
+    let isNeverIndexed = flags & UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) != 0
+    let isTaken = unsafe connection(context).took(
+        name: name, value: value, isNeverIndexed: isNeverIndexed, on: frame.hd.stream_id)
     return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 }
 
@@ -70,6 +72,7 @@ private func frameCame(
     guard let header = unsafe frame?.pointee.hd else { return 0 }
     let isPartOfRequest =
         header.type == UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_DATA.rawValue)
+    if !isPartOfRequest { unsafe connection(context).took(frame: header.type, flags: header.flags) }
     if isPartOfRequest, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
         unsafe connection(context).finished(header.stream_id)
     }

@@ -42,7 +42,7 @@ enum Command: Equatable {
     static let help = """
         gryt-push: rings phones for Gryt servers, without knowing who anybody is.
 
-          gryt-push [serve]      serve until SIGTERM or SIGINT; a second one hurries
+          gryt-push [serve]      serve until SIGTERM or SIGINT; a second one hurries; SIGHUP reads the settings anew
           gryt-push stats [--days N] [--json]
                                  what was counted over the last N days (30), from DATA_DIR, relay running or not
           gryt-push --version

@@ -5,20 +5,27 @@ import PushModel
 import Telemetry
 
 /// The program's main job: serves until it is told to stop.
-enum Serve {
+struct Serve {
     /// Exit status for settings that cannot be right, after `sysexits.h`.
     static let badConfiguration: Int32 = 78
     /// Exit status for anything else that kept the program from starting.
     static let cannotStart: Int32 = 1
 
+    private let conductor: Conductor
+    private let manager: ServiceManager
+    private let clocks: Clocks
+    private let log: Log
+
     /// Serves; returns the process's exit status.
     static func run() -> Int32 {
         ProcessLimits.forbidDumps()
         ProcessLimits.ignoreBrokenPipes()
+        ProcessLimits.ignoreFileSizeLimits()
         // Before any thread starts, for each inherits it.
         ProcessSignal.block()
 
         let clocks = Clocks.system
+        let manager = ServiceManager.ofProcess()
         let settings: Settings
         do throws(SettingsError) {
             settings = try Settings.ofProcess()
@@ -33,47 +40,71 @@ enum Serve {
             wall: wall, monotonic: { clocks.monotonic().nanoseconds })
         let openFiles = ProcessLimits.raiseOpenFiles()
         log.write(.info, "starting", settings.summaryFields + [LogField("open_files", openFiles)])
-        for warning in settings.warnings {
-            log.write(
-                .warning, "setting", LogField("name", .disclosed(warning.variable)),
-                LogField("detail", .disclosed(warning.reason)))
-        }
-        let conductor: Conductor
+        OperatorReport(log: log).warned(settings.warnings)
         do throws(StartFault) {
-            conductor = try Assembly(settings: settings, log: log, clocks: clocks).build()
+            let conductor = try Assembly(
+                settings: settings, openFiles: openFiles, manager: manager, log: log, clocks: clocks
+            ).build()
+            Serve(conductor: conductor, manager: manager, clocks: clocks, log: log).run(settings.marks)
         } catch {
             log.write(.error, "not_started", LogField("detail", .disclosed(error.description)))
             StandardError.write(error.description)
             return cannotStart
         }
-        // From here on everything happens on the loops; this thread waits for signals.
-        Task { await start(conductor, settings, log) }
+    }
+
+    /// From here on everything happens on the loops; this thread waits for signals, and reads files at a reload.
+    private func run(_ marks: SettingMarks) -> Never {
+        Task { await start() }
+        var marks = marks
+        var reloading: Task<Void, Never>?
         while true {
             switch ProcessSignal.next() {
-            case .terminate, .interrupt: Task { await stop(conductor, log) }
-            case .hangUp: log.write(.warning, "signal_ignored", LogField("signal", "SIGHUP"))
+            case .terminate, .interrupt: Task { await stop(for: .asked) }
+            case .hangUp:
+                manager.tell(.reloading(clocks.monotonic()))
+                let before = reloading
+                let change = SettingsChange.read(since: marks)
+                if case .success(let change) = change { marks = change.marks(after: marks) }
+                // One after the other, in the order of the signals.
+                reloading = Task {
+                    await before?.value
+                    await reload(change)
+                }
             }
         }
     }
 
-    private static func start(_ conductor: Conductor, _ settings: Settings, _ log: Log) async {
-        do throws(HTTPServerError) {
-            try await conductor.start()
-        } catch {
-            log.write(.error, "not_started", LogField("detail", .disclosed(error.description)))
-            StandardError.write(StartFault.server(error).description)
-            _exit(cannotStart)
+    private func start() async {
+        await conductor.start { process in
+            manager.tell(.replaced(by: process))
+            Task { await stop(for: .succeeded) }
         }
-        log.write(.info, "listening", LogField("host", .disclosed(settings.host)), LogField("port", conductor.port))
-        if let port = conductor.metricsPort {
-            log.write(
-                .info, "operator_listening", LogField("host", .disclosed(settings.metricsHost)), LogField("port", port))
+        log.write(.info, "listening", LogField("host", .disclosed(conductor.host)), LogField("port", conductor.port))
+        if let (host, port) = conductor.operatorAddress {
+            log.write(.info, "operator_listening", LogField("host", .disclosed(host)), LogField("port", port))
         }
+        manager.tell(.ready)
     }
 
-    private static func stop(_ conductor: Conductor, _ log: Log) async {
+    private func reload(_ change: Result<SettingsChange, SettingsError>) async {
+        let report = OperatorReport(log: log)
+        switch change {
+        case .success(let change):
+            await conductor.reload(change)
+            report.warned(change.settings.warnings)
+            report.reloaded(change)
+        case .failure(let error):
+            await conductor.refusedReload()
+            report.reloadRefused(error)
+        }
+        manager.tell(.ready)
+    }
+
+    private func stop(for cause: Conductor.Cause) async {
+        if case .asked = cause { manager.tell(.stopping) }
         log.write(.info, "draining")
-        switch await conductor.drain() {
+        switch await conductor.drain(for: cause) {
         case .hurried:
             log.write(.info, "hurrying")
         case .finished(let cutShort):

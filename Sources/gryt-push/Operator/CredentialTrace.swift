@@ -54,6 +54,13 @@ final class CredentialRecord: Sendable {
         }
     }
 
+    /// Forgets what was said. By whoever notes.
+    func forget() {
+        lastAccepted.store(Self.never, ordering: .relaxed)
+        lastRefused.store(Self.never, ordering: .relaxed)
+        refusedSince.store(Self.never, ordering: .relaxed)
+    }
+
     /// What there is by now.
     var trace: CredentialTrace {
         func instant(_ atomic: borrowing Atomic<Int64>) -> Int64? {

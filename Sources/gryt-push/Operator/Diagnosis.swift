@@ -1,5 +1,6 @@
 import DeviceStore
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -49,6 +50,10 @@ struct Diagnosis {
     // MARK: The store
 
     private var storeFault: String? {
+        if facts.isDatabaseReplaced {
+            return
+                "push.db was removed or replaced while the relay has it open, so what is written is lost: put it back, or restart"
+        }
         if let failure = facts.writer.lastFailure { return failure.operatorLine }
         return facts.devices == nil ? "the database does not answer" : nil
     }
@@ -56,6 +61,12 @@ struct Diagnosis {
     private var storeProblems: [Problem] {
         var problems: [Problem] = []
         if let fault = storeFault { problems.append(Problem(.error, "The store: \(fault)")) }
+        if let fault = facts.writer.scrubFailure {
+            problems.append(
+                Problem(
+                    .warning,
+                    "What was removed still stands in push.db-wal, which grows: \(fault)"))
+        }
         if let free = facts.disk.freeBytes {
             let room = "\(free >> 20) MB are free where DATA_DIR is: make room"
             if free < Self.lastDiskBytes {
@@ -138,7 +149,13 @@ struct Diagnosis {
             }
             return problems
         }
-        return connections + platforms
+        let breakers = facts.breakers.compactMap { breaker -> Problem? in
+            guard let (cause, since) = breaker.open else { return nil }
+            return Problem(
+                .error, "\(breaker.upstream.inWords) is not asked for the time being: \(cause.inWords)",
+                since: facts.reckoning.instant(since.nanoseconds))
+        }
+        return breakers + connections + platforms
     }
 
     private var clockProblems: [Problem] {
@@ -208,6 +225,21 @@ extension Upstream {
         case .apnsSandbox: "APNs' sandbox"
         case .fcm: "FCM"
         case .oauth: "Google's token endpoint"
+        }
+    }
+}
+
+extension BreakerCause {
+    /// What has happened, and what to look at.
+    fileprivate var inWords: String {
+        switch self {
+        case .credentials: "it refuses the relay's credentials, or not for this app"
+        case .foreignProject: "every phone belongs to another Firebase project; check the service account"
+        case .tokenUpdates: "it saw provider tokens renewed too often; does another program use the same key?"
+        case .untrusted: "its certificate is not trusted; check the system's roots, the clock, and what lies in between"
+        case .unreachable: "no connection to it holds"
+        case .timeout: "it does not answer"
+        case .unavailable: "it answers that it is ill"
         }
     }
 }

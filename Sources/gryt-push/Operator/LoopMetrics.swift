@@ -31,7 +31,13 @@ final class LoopMetrics: DeliveryObserver, RefusalObserver {
     }
 
     func attempted(_ attempt: Attempt, platform: Platform) {
-        platforms[platform].count(attempt, clocks)
+        platforms[platform].count(attempt, clocks, speaksOfCredentials: true)
+    }
+
+    /// An attempt with credentials that may have been replaced since: those of `generation`.
+    func attempted(_ attempt: Attempt, platform: Platform, generation: Int) {
+        let isCurrent = generation == platforms[platform].generation.load(ordering: .relaxed)
+        platforms[platform].count(attempt, clocks, speaksOfCredentials: isCurrent)
     }
 
     /// A push has its verdict.
@@ -70,24 +76,31 @@ final class PlatformMetrics: Sendable {
     let retries = Counter()
     /// What answers say about the credentials.
     let credentials = CredentialRecord()
+    /// How often the credentials have been replaced.
+    let generation = Atomic<Int>(0)
+
+    /// Nothing is known of the credentials from now on, for they are others. On the loop.
+    func replaceCredentials() {
+        generation.add(1, ordering: .relaxed)
+        credentials.forget()
+    }
 
     private static let never: Int64 = .min
-    private static let skewInterval: Int64 = 1_000_000_000
 
     private let acceptedAt = Atomic<Int64>(never)
-    private let skewDueAt = Atomic<Int64>(never)
-    private let skewAt = Atomic<Int64>(never)
-    private let skewNanoseconds = Atomic<Int64>(0)
+    private let skewRecord = SkewRecord()
 
     /// Counts an attempt. On the loop.
-    func count(_ attempt: Attempt, _ clocks: Clocks) {
+    ///
+    /// - Parameter speaksOfCredentials: whether it was made with the credentials that are in force.
+    func count(_ attempt: Attempt, _ clocks: Clocks, speaksOfCredentials: Bool) {
         if attempt.number > 1 { retries.add() }
         switch attempt.end {
         case .answered(let answer, let response):
             upstream.add(nanoseconds: attempt.endedAt.nanoseconds - attempt.startedAt.nanoseconds)
             let reason = answer.reason
             answers[StatusClass(response.status), reason].add()
-            credentials.note(answer.evidence, at: attempt.endedAt)
+            if speaksOfCredentials { credentials.note(answer.evidence, at: attempt.endedAt) }
             if case .accepted = reason { acceptedAt.store(attempt.endedAt.nanoseconds, ordering: .relaxed) }
             measureSkew(response, attempt, clocks)
         case .failed(let failure):
@@ -102,20 +115,43 @@ final class PlatformMetrics: Sendable {
     }
 
     /// By how much the clock on the wall is ahead of the push service's, and when that was measured; nil when it never was.
-    var skew: (nanoseconds: Int64, measuredAt: Int64)? {
-        let measuredAt = skewAt.load(ordering: .acquiring)
-        return measuredAt == Self.never ? nil : (skewNanoseconds.load(ordering: .relaxed), measuredAt)
+    var skew: (nanoseconds: Int64, measuredAt: Int64)? { skewRecord.reading }
+
+    private func measureSkew(_ response: HTTP2Response, _ attempt: Attempt, _ clocks: Clocks) {
+        guard skewRecord.isDue(at: attempt.endedAt),
+            let date = response.value(of: "date").flatMap(HTTPDate.instant(of:))
+        else { return }
+        skewRecord.note(date, wall: clocks.wall(), at: attempt.endedAt)
+    }
+}
+
+/// By how much this machine's clock is ahead of a push service's, as its answers tell. One loop writes; any thread reads.
+final class SkewRecord: Sendable {
+    private static let never: Int64 = .min
+    private static let interval: Int64 = 1_000_000_000
+
+    private let dueAt = Atomic<Int64>(never)
+    private let measuredAt = Atomic<Int64>(never)
+    private let nanoseconds = Atomic<Int64>(0)
+
+    /// Whether it is worth reading a `Date` again. Says so once a second.
+    func isDue(at now: MonotonicInstant) -> Bool {
+        guard now.nanoseconds >= dueAt.load(ordering: .relaxed) else { return false }
+        dueAt.store(now.nanoseconds + Self.interval, ordering: .relaxed)
+        return true
     }
 
-    /// `Date` is the second in which the answer was made, so on average half a second more had passed.
-    private func measureSkew(_ response: HTTP2Response, _ attempt: Attempt, _ clocks: Clocks) {
-        let now = attempt.endedAt.nanoseconds
-        guard now >= skewDueAt.load(ordering: .relaxed) else { return }
-        skewDueAt.store(now + Self.skewInterval, ordering: .relaxed)
-        guard let date = response.value(of: "date").flatMap(HTTPDate.instant(of:)) else { return }
-        let skew = (clocks.wall().milliseconds - date.milliseconds - 500) * 1_000_000
-        skewNanoseconds.store(skew, ordering: .relaxed)
-        skewAt.store(now, ordering: .releasing)
+    /// Takes the `Date` of an answer. It is the second in which the answer was made, so on average half a second more had
+    /// passed.
+    func note(_ date: WallInstant, wall: WallInstant, at now: MonotonicInstant) {
+        nanoseconds.store((wall.milliseconds - date.milliseconds - 500) * 1_000_000, ordering: .relaxed)
+        measuredAt.store(now.nanoseconds, ordering: .releasing)
+    }
+
+    /// The last measurement, and when it was made; nil when there was none.
+    var reading: (nanoseconds: Int64, measuredAt: Int64)? {
+        let measuredAt = measuredAt.load(ordering: .acquiring)
+        return measuredAt == Self.never ? nil : (nanoseconds.load(ordering: .relaxed), measuredAt)
     }
 }
 

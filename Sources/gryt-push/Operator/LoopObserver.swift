@@ -28,13 +28,27 @@ struct LoopObserver: DeliveryObserver, PushObserver, RefusalObserver {
     }
 }
 
+/// What one platform's service does on one loop, with the credentials that it was made with.
+struct ServiceObserver: DeliveryObserver {
+    let loop: LoopObserver
+    /// How often the platform's credentials had been replaced by then.
+    let generation: Int
+
+    func attempted(_ attempt: Attempt, platform: Platform) {
+        loop.metrics.attempted(attempt, platform: platform, generation: generation)
+        loop.report.attempted(attempt, platform: platform)
+    }
+}
+
 /// Requests for an access token go to the counters and to the log.
 struct TokenObserver: AccessTokenObserver {
     let metrics: RelayMetrics
     let report: OperatorReport
+    /// What answers say about this service account.
+    let record: CredentialRecord
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
-        metrics.requested(result)
-        report.requested(result)
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
+        metrics.requested(result, date: date, for: record)
+        report.requested(result, date: date)
     }
 }

@@ -31,6 +31,8 @@ enum MetricsPage {
             counts(metric, facts)
         case .inFlight, .inFlightLimit, .refusals, .openConnections, .limiterKeys, .limiterKeysLimit:
             downstream(metric, facts)
+        case .breakerOpen:
+            facts.breakers.map { MetricSample([$0.upstream.rawValue], $0.open != nil) }
         case .upstreamAnswers, .upstreamFailures, .retries, .lastSuccess, .massDeathSuspected, .clockSkew:
             pushServices(metric, facts)
         case .upstreamConnections, .upstreamConnectionEvents, .upstreamInFlight, .upstreamWaiting,
@@ -38,10 +40,10 @@ enum MetricsPage {
             connections(metric, facts)
         case .credentialState, .credentialAge, .credentialLastAccepted, .accessTokenRequests:
             credentials(metric, facts)
-        case .storeUp, .storeWrites, .storeWaiting, .databaseBytes, .diskFreeBytes:
+        case .storeUp, .storeWrites, .storeWaiting, .databaseReplaced, .databaseBytes, .diskFreeBytes:
             store(metric, facts)
-        case .silentLoops, .draining, .buildInfo, .processCPU, .processResidentMemory, .processVirtualMemory,
-            .processOpenDescriptors, .processMaximumDescriptors, .processStartTime:
+        case .silentLoops, .draining, .reloads, .buildInfo, .processCPU, .processResidentMemory,
+            .processVirtualMemory, .processOpenDescriptors, .processMaximumDescriptors, .processStartTime:
             program(metric, facts)
         case .pushDuration, .upstreamDuration, .storeCommitDuration, .storeBatchSize, .loopLag:
             []
@@ -183,9 +185,12 @@ enum MetricsPage {
     private static func store(_ metric: Metric, _ facts: OperatorFacts) -> [MetricSample] {
         let writer = facts.writer
         switch metric {
-        case .storeUp: return [MetricSample([], facts.devices != nil && writer.lastFailure == nil)]
+        case .storeUp:
+            let isUp = facts.devices != nil && writer.lastFailure == nil && !facts.isDatabaseReplaced
+            return [MetricSample([], isUp)]
         case .storeWrites: return [MetricSample(["ok"], writer.writes), MetricSample(["failed"], writer.failedWrites)]
         case .storeWaiting: return [MetricSample([], writer.waiting)]
+        case .databaseReplaced: return [MetricSample([], facts.isDatabaseReplaced)]
         case .databaseBytes: return [MetricSample([], facts.disk.databaseBytes)]
         default: return facts.disk.freeBytes.map { [MetricSample([], $0)] } ?? []
         }
@@ -196,6 +201,7 @@ enum MetricsPage {
         switch metric {
         case .silentLoops: return [MetricSample([], facts.silentLoops)]
         case .draining: return [MetricSample([], facts.isDraining)]
+        case .reloads: return zip(ReloadResult.allCases, facts.reloads).map { MetricSample([$0.rawValue], $1) }
         case .buildInfo: return [MetricSample([facts.version], 1)]
         case .processCPU: return [MetricSample(nanoseconds: process.cpuNanoseconds)]
         case .processResidentMemory: return [MetricSample([], process.residentBytes)]

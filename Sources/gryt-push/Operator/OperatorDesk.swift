@@ -25,9 +25,9 @@ actor OperatorDesk: OperatorSource {
     private let clocks: Clocks
     private let shared: RelayShared
     private let credentials: CredentialBook
-    private let upstreams: [Upstream]
     private let workers: [Worker]
     private let database: SQLiteDatabase
+    private let databaseFile: DatabaseFile
     private let store: any DeviceStore
 
     private let sums: CountedSums
@@ -42,12 +42,10 @@ actor OperatorDesk: OperatorSource {
 
     private var counters: RelayMetrics { credentials.metrics }
 
-    /// - Parameters:
-    ///   - store: on this loop.
-    ///   - upstreams: those that have credentials, in the order of `Upstream.allCases`.
+    /// - Parameter store: on this loop.
     init(
         on loop: EventLoop, settings: Settings, clocks: Clocks, shared: RelayShared, credentials: CredentialBook,
-        upstreams: [Upstream], workers: [Worker], database: SQLiteDatabase, store: any DeviceStore
+        workers: [Worker], database: SQLiteDatabase, databaseFile: DatabaseFile, store: any DeviceStore
     ) {
         self.loop = loop
         version = settings.version
@@ -55,9 +53,9 @@ actor OperatorDesk: OperatorSource {
         self.clocks = clocks
         self.shared = shared
         self.credentials = credentials
-        self.upstreams = upstreams
         self.workers = workers
         self.database = database
+        self.databaseFile = databaseFile
         self.store = store
         sums = CountedSums(store: store, tally: shared.tally, clocks: clocks) {
             await loop.sleep(for: CountedSums.pause)
@@ -152,7 +150,7 @@ actor OperatorDesk: OperatorSource {
         let statuses = await askWorkers()
         var facts = localFacts()
         facts.silentLoops = statuses.count { $0 == nil }
-        facts.upstreams = upstreams.map { UpstreamFacts($0) }
+        facts.upstreams = credentials.upstreams.names.map { UpstreamFacts($0) }
         for (index, status) in statuses.enumerated() {
             if let status { latest[index] = status }
             guard let known = latest[index] else { continue }
@@ -175,13 +173,15 @@ actor OperatorDesk: OperatorSource {
         let lag = counters.lag
         return OperatorFacts(
             version: version, reckoning: reckoning, startedAt: startedAt, isDraining: isDraining,
-            writer: database.statistics, disk: DiskReading.of(directory: dataDirectory), process: .now(),
+            writer: database.statistics, isDatabaseReplaced: databaseFile.isReplaced,
+            disk: DiskReading.of(directory: dataDirectory), process: .now(),
             processStart: processStart, credentials: PerPlatform { credentials.snapshot($0, reckoning) },
             platforms: platforms, recent: PerPlatform { window.recent($0, platforms[$0]) },
             massDeathSuspected: PerPlatform { shared.guardian.isSuspicious($0, at: reckoning.monotonic) },
+            breakers: credentials.upstreams.breakers.map { BreakerFacts($0) },
             pushesInFlight: shared.permits.inUse, pushesInFlightLimit: shared.permits.limit,
             refusals: counters.refusals, accessTokens: counters.accessTokens.values, limiters: limiters(),
-            lag: lag, recentLag: window.recentLag(lag), loops: workers.count)
+            reloads: counters.reloads.values, lag: lag, recentLag: window.recentLag(lag), loops: workers.count)
     }
 
     private func limiters() -> [LimiterFacts] {

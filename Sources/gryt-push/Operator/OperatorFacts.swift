@@ -1,6 +1,7 @@
 import DeviceStore
 import HTTP2Client
 import PushModel
+import PushServices
 import RelayAPI
 import SQLiteDeviceStore
 import Telemetry
@@ -23,6 +24,8 @@ struct OperatorFacts: Sendable {
     var allTime: [AllTimeTotal] = []
     /// What the writer has done.
     var writer = WriterStatistics()
+    /// Whether the database's file is no longer the one that is open.
+    var isDatabaseReplaced = false
     /// Where the database is.
     var disk: DiskReading
     /// What the system says about the process.
@@ -38,6 +41,8 @@ struct OperatorFacts: Sendable {
     var recent: PerPlatform<RecentReading>
     /// Whether dead tokens are disbelieved.
     var massDeathSuspected: PerPlatform<Bool>
+    /// Whether push services are asked, in the order of `Upstream.allCases`, where there are credentials.
+    var breakers: [BreakerFacts] = []
     /// Connections to push services, in the order of `Upstream.allCases`, where there are credentials.
     var upstreams: [UpstreamFacts] = []
 
@@ -53,6 +58,9 @@ struct OperatorFacts: Sendable {
     var accessTokens: [Int]
     /// Each limit's keys.
     var limiters: [LimiterFacts] = []
+
+    /// Reloads, in the order of ``ReloadResult``'s cases.
+    var reloads: [Int] = ReloadResult.allCases.map { _ in 0 }
 
     /// How late the timers of all loops fired.
     var lag: HistogramReading
@@ -94,6 +102,21 @@ struct UpstreamFacts: Sendable {
         opened += totals.opened
         closed += totals.closed
         failedAttempts += totals.failedAttempts
+    }
+}
+
+/// Whether a push service is asked.
+struct BreakerFacts: Sendable {
+    /// Which.
+    var upstream: Upstream
+    /// Why it is not, and since when; nil while it is.
+    var open: (cause: BreakerCause, since: MonotonicInstant)?
+
+    init(_ breaker: ServiceBreaker) { self.init(upstream: breaker.upstream, open: breaker.open) }
+
+    init(upstream: Upstream, open: (cause: BreakerCause, since: MonotonicInstant)?) {
+        self.upstream = upstream
+        self.open = open
     }
 }
 

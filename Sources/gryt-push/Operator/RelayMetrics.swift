@@ -1,16 +1,20 @@
 import PushModel
 import PushServices
 import RelayAPI
+import Synchronization
 import Telemetry
 
 /// What the process counts: its loops, and what it has one of.
-final class RelayMetrics: AccessTokenObserver {
+final class RelayMetrics: Sendable {
     /// One for each loop.
     let loops: [LoopMetrics]
     /// Requests for an access token.
     let accessTokens = LabelledCounters<AccessTokenResult>()
-    /// What the answers to them say about the service account. They are made one at a time.
-    let tokenCredentials = CredentialRecord()
+    /// Reloads, by how they ended.
+    let reloads = LabelledCounters<ReloadResult>()
+
+    /// What they say about the clock. With a clock that is far off Google gives no token, and no push gets so far as to tell.
+    let tokenSkew = SkewRecord()
 
     private let clocks: Clocks
 
@@ -19,16 +23,25 @@ final class RelayMetrics: AccessTokenObserver {
         self.clocks = clocks
     }
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
+    /// A request for an access token has ended; `record` is of the service account that it was made with, `date` what Google's
+    /// clock said.
+    func requested(
+        _ result: Result<Duration, OAuthFailure>, date: WallInstant?, for record: CredentialRecord
+    ) {
+        if let date { tokenSkew.note(date, wall: clocks.wall(), at: clocks.monotonic()) }
         let result = AccessTokenResult(result)
         accessTokens[result].add()
-        tokenCredentials.note(result.evidence, at: clocks.monotonic())
+        record.note(result.evidence, at: clocks.monotonic())
     }
 
     /// What all loops have counted about one platform, together.
     func platform(_ platform: Platform) -> PlatformReading {
         let parts = loops.map { PlatformReading($0.platforms[platform]) }
-        return parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
+        var whole = parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
+        if platform == .android {
+            whole.skew = [whole.skew, tokenSkew.reading].compactMap(\.self).max { $0.measuredAt < $1.measuredAt }
+        }
+        return whole
     }
 
     /// How late the timers of all loops fired.
@@ -126,19 +139,35 @@ enum AccessTokenResult: String, MetricLabelValue {
     }
 }
 
-/// The credentials of both platforms, and what is thought of them.
-struct CredentialBook: Sendable {
+/// How a reload ended: the values of the label `result`.
+enum ReloadResult: String, MetricLabelValue {
+    /// The settings are in force, changed or not.
+    case applied
+    /// They could not be right, and those before stay in force.
+    case refused
+}
+
+/// The credentials of both platforms, and what is thought of them. They may be replaced while the relay runs.
+final class CredentialBook: Sendable {
     let metrics: RelayMetrics
-    /// Nil without credentials for APNs.
-    let providerTokens: ProviderTokenSource?
-    /// Nil without credentials for FCM.
-    let accessTokens: AccessTokenSource?
+    private let current: Mutex<Upstreams>
+
+    init(metrics: RelayMetrics, upstreams: Upstreams) {
+        self.metrics = metrics
+        current = Mutex(upstreams)
+    }
+
+    /// Those in force.
+    var upstreams: Upstreams { current.withLock { $0 } }
+
+    /// Puts others into force.
+    func replace(by upstreams: Upstreams) { current.withLock { $0 = upstreams } }
 
     /// Whether there are any for a platform.
     func isSet(_ platform: Platform) -> Bool {
         switch platform {
-        case .ios: providerTokens != nil
-        case .android: accessTokens != nil
+        case .ios: upstreams.apns != nil
+        case .android: upstreams.fcm != nil
         }
     }
 
@@ -147,9 +176,10 @@ struct CredentialBook: Sendable {
         let pushes = CredentialTrace.together(metrics.loops.map { $0.platforms[platform].credentials.trace })
         let tokens: CredentialTrace
         let age: Duration?
+        let upstreams = upstreams
         switch platform {
-        case .ios: (tokens, age) = (CredentialTrace(), providerTokens?.age)
-        case .android: (tokens, age) = (metrics.tokenCredentials.trace, accessTokens?.age)
+        case .ios: (tokens, age) = (CredentialTrace(), upstreams.apns?.tokens.age)
+        case .android: (tokens, age) = (upstreams.fcm?.record.trace ?? CredentialTrace(), upstreams.fcm?.tokens.age)
         }
         return CredentialSnapshot(
             platform: platform,

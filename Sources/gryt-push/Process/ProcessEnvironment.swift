@@ -24,12 +24,12 @@ extension Settings {
             return String(decoding: try SystemFile.read(".env"), as: UTF8.self)
         } catch {
             guard error.errno != ENOENT else { return nil }
-            let fault = SettingsFault(variable: ".env", reason: "cannot be read: \(SystemFile.reason(error.errno))")
+            let fault = SettingsFault(variable: ".env", reason: "cannot be read: \(SystemFile.reason(error))")
             throw SettingsError(faults: [fault], warnings: [])
         }
     }
 
-    private static func environmentOfProcess() -> [String: String] {
+    fileprivate static func environmentOfProcess() -> [String: String] {
         var variables: [String: String] = [:]
         var entry = unsafe environ
         while let text = unsafe entry.pointee {
@@ -40,4 +40,9 @@ extension Settings {
         }
         return variables
     }
+}
+
+extension ServiceManager {
+    /// That of this process. To be called once: it takes the sockets.
+    static func ofProcess() -> ServiceManager { ServiceManager(environment: Settings.environmentOfProcess()) }
 }

@@ -18,6 +18,12 @@ enum ProcessLimits {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// A file that may not grow any further (RLIMIT_FSIZE) is an error of one write, as a full disk is, not the end of the
+    /// process (setrlimit(2)).
+    static func ignoreFileSizeLimits() {
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
     /// Raises the number of open files as far as the system lets us, and says how many there are.
     static func raiseOpenFiles() -> Int {
         var limit = rlimit()
@@ -28,5 +34,11 @@ enum ProcessLimits {
             if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
         }
         return Int(clamping: limit.rlim_cur)
+    }
+
+    /// How many connections the public port may have under a limit of open files, besides what else is open: a loop's
+    /// machinery, its database, its connections to push services, and connections that are only being refused.
+    static func connections(underOpenFiles limit: Int, workers: Int) -> Int {
+        max(workers, limit - 64 - 48 * workers)
     }
 }

@@ -50,6 +50,12 @@ struct HTTPSAddress: Sendable, Equatable, CustomStringConvertible {
     var description: String { "\(origin)\(path)" }
 
     private static func origin(_ authority: Substring) -> HTTPSOrigin? {
+        hostAndPort(authority).map { HTTPSOrigin(host: $0.host, port: $0.port ?? 443) }
+    }
+
+    /// The host in lower case, an IPv6 address without its brackets, and the port where there is one; nil for anything
+    /// that is no `host` or `host:port`.
+    static func hostAndPort(_ authority: Substring) -> (host: String, port: Int?)? {
         let host: Substring
         let port: Substring
         if authority.hasPrefix("[") {
@@ -62,24 +68,30 @@ struct HTTPSAddress: Sendable, Equatable, CustomStringConvertible {
             port = authority[host.endIndex...]
             guard isName(host) else { return nil }
         }
-        guard !port.isEmpty else { return HTTPSOrigin(host: host.lowercased(), port: 443) }
+        guard !port.isEmpty else { return (host.lowercased(), nil) }
         guard let number = plainDecimal(port.dropFirst()), (1...65_535).contains(number), port.hasPrefix(":") else {
             return nil
         }
-        return HTTPSOrigin(host: host.lowercased(), port: number)
+        return (host.lowercased(), number)
     }
 
-    /// Labels of letters, digits and inner hyphens (RFC 1123 section 2.1); an IPv4 address passes too.
+    /// Labels of letters, digits, underscores (which some internal networks have) and inner hyphens (RFC 1123, section
+    /// 2.1), or an IPv4 address. A last label of digits only would be an address that somebody mistyped.
     private static func isName(_ text: Substring) -> Bool {
-        (1...253).contains(text.utf8.count)
-            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.last?.utf8.allSatisfy(\.isDigit) == false else { return isIPAddress(text) }
+        return text.utf8.count <= 253
+            && labels.allSatisfy { label in
                 (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
-                    && label.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+                    && label.utf8.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) }
             }
     }
 }
 
 extension UInt8 {
+    /// ASCII only.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
     /// ASCII only.
     var isLetterOrDigit: Bool {
         switch self {

@@ -9,6 +9,7 @@ enum SettingName: String, CaseIterable, Sendable {
     case workers = "WORKERS"
     case logLevel = "LOG_LEVEL"
     case logFormat = "LOG_FORMAT"
+    case takeOverPort = "TAKE_OVER_PORT"
 
     case trustProxy = "TRUST_PROXY"
     case trustedProxies = "TRUSTED_PROXIES"
@@ -26,6 +27,8 @@ enum SettingName: String, CaseIterable, Sendable {
     case fcmServiceAccountPath = "FCM_SERVICE_ACCOUNT_PATH"
     case fcmOrigin = "FCM_ORIGIN"
     case upstreamCAFile = "UPSTREAM_CA_FILE"
+    case httpsProxy = "HTTPS_PROXY"
+    case noProxy = "NO_PROXY"
 
     case registrationsPerHour = "LIMIT_REGISTRATIONS_PER_HOUR_PER_IP"
     case pushesPerMinutePerDevice = "LIMIT_PUSHES_PER_MINUTE_PER_DEVICE"
@@ -37,6 +40,14 @@ enum SettingName: String, CaseIterable, Sendable {
     case maximumPushesInFlight = "MAX_PUSHES_IN_FLIGHT"
     case shutdownTimeout = "SHUTDOWN_TIMEOUT_MS"
     case relaySecret = "RELAY_SECRET"
+
+    /// Another spelling that counts where the name itself is not set: other programs know the two by it.
+    var otherSpelling: String? {
+        switch self {
+        case .httpsProxy, .noProxy: rawValue.lowercased()
+        default: nil
+        }
+    }
 
     /// Prefixes of names that belong to the relay: an unknown one under them is warned about.
     static let ownPrefixes = ["APNS_", "FCM_", "LIMIT_", "PUSH_"]

@@ -25,6 +25,8 @@ struct Settings: Sendable {
     var logLevel: LogLevel
     /// How log lines are written.
     var logFormat: LogFormat
+    /// Whether it takes the place of a relay that runs on the same data directory.
+    var takesOver: Bool
 
     /// Whose word about a client's address is believed.
     var trustedProxies: TrustedProxies
@@ -35,6 +37,8 @@ struct Settings: Sendable {
     var fcm: FCMSettings?
     /// A file of PEM roots trusted in addition to the system's.
     var upstreamCAFile: String?
+    /// The proxy towards the push services; nil when connections go out directly.
+    var forwardProxy: ForwardProxy?
 
     /// Registrations an hour for each address; 0 is no limit.
     var registrationsPerHour: Int
@@ -59,6 +63,8 @@ struct Settings: Sendable {
 
     /// What looks like a slip but stops nothing.
     var warnings: [SettingsWarning]
+    /// What these settings are told from others by.
+    var marks: SettingMarks
 
     /// The name of every setting.
     static let names = SettingName.allCases.map(\.rawValue)
@@ -91,6 +97,7 @@ struct Settings: Sendable {
         workers = reader.number(.workers, default: min(max(cores, 1), 256), in: 1...256)
         logLevel = reader.choice(.logLevel, default: .info)
         logFormat = reader.choice(.logFormat, default: .logfmt)
+        takesOver = reader.flag(.takeOverPort, default: false)
 
         trustedProxies = Self.trustedProxies(&reader)
         apns = APNsSettings(&reader)
@@ -99,6 +106,7 @@ struct Settings: Sendable {
             reader.fault(.upstreamCAFile, "the file holds no certificate in PEM")
         }
         upstreamCAFile = reader.text(.upstreamCAFile)
+        forwardProxy = ForwardProxy(&reader)
 
         registrationsPerHour = reader.number(.registrationsPerHour, default: 60, in: 0...1_000_000)
         pushesPerMinutePerDevice = reader.number(.pushesPerMinutePerDevice, default: 20, in: 0...1_000_000)
@@ -119,8 +127,9 @@ struct Settings: Sendable {
             reader.warn(.apnsKey, "neither this nor FCM_SERVICE_ACCOUNT is set, so that every registration is refused")
         }
         reader.warnOfUnknownNames(reader.names)
-        Self.warnOfForwardProxies(&reader, environment)
+        Self.warnOfOtherProxies(&reader)
         warnings = reader.warnings
+        marks = reader.marks
         guard reader.faults.isEmpty else { throw SettingsError(faults: reader.faults, warnings: reader.warnings) }
     }
 
@@ -173,10 +182,12 @@ struct Settings: Sendable {
         }
     }
 
-    /// The relay connects to Apple and Google directly. Whoever relies on a proxy is told, instead of wondering.
-    private static func warnOfForwardProxies(_ reader: inout SettingsReader, _ environment: [String: String]) {
-        for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] where environment[name]?.isEmpty == false {
-            reader.warnOfUnused(name, "not used: connections to the push services go out directly")
+    /// Whoever relies on a proxy of another kind is told that it is not used, instead of wondering.
+    private static func warnOfOtherProxies(_ reader: inout SettingsReader) {
+        guard !reader.isSet(.httpsProxy) else { return }
+        for name in ["ALL_PROXY", "all_proxy"] where reader.names.contains(name) {
+            reader.warnOfUnused(
+                name, "not used: connections to the push services go out directly, unless HTTPS_PROXY is set")
         }
     }
 }

@@ -33,6 +33,9 @@ struct SettingsError: Error, CustomStringConvertible {
 
 /// Why a file could not be read.
 struct FileFault: Error, Equatable {
-    /// What the system said.
+    /// What the system said; 0 when it said nothing, for ``notAFile``.
     var errno: Int32
+
+    /// There is something by this name that is not a file, such as a FIFO.
+    static let notAFile = FileFault(errno: 0)
 }

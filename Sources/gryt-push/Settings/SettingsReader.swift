@@ -8,8 +8,12 @@ import Limits
 struct SettingsReader {
     private(set) var faults: [SettingsFault] = []
     private(set) var warnings: [SettingsWarning] = []
+    /// What settings are told from earlier ones by.
+    private(set) var marks = SettingMarks()
 
     private let values: [String: String]
+    /// How settings are spelt that are not set under their own name.
+    private let spellings: [SettingName: String]
     private let readFile: (String) throws(FileFault) -> [UInt8]
 
     init(
@@ -18,14 +22,37 @@ struct SettingsReader {
         self.readFile = readFile
         let file = DotEnv(dotEnv ?? "")
         // An empty value counts as none, in the environment and in the file.
-        values = file.values.filter { !$0.value.isEmpty }
-            .merging(environment.filter { !$0.value.isEmpty }) { _, environment in environment }
+        let ofFile = Self.folded(file.values.filter { !$0.value.isEmpty })
+        let ofEnvironment = Self.folded(environment.filter { !$0.value.isEmpty })
+        values = ofFile.values.merging(ofEnvironment.values) { _, environment in environment }
+        spellings = ofFile.spellings.filter { ofEnvironment.values[$0.key.rawValue] == nil }
+            .merging(ofEnvironment.spellings) { _, environment in environment }
+        for name in SettingName.allCases { if let value = values[name.rawValue] { marks.add(name, Array(value.utf8)) } }
         faults = file.faults
         for name in file.duplicates {
             warnings.append(
                 SettingsWarning(variable: name, reason: "stands in .env more than once; the last one counts"))
         }
     }
+
+    /// The same with every setting under its own name, and how those were spelt that were not.
+    private static func folded(
+        _ values: [String: String]
+    ) -> (values: [String: String], spellings: [SettingName: String]) {
+        var values = values
+        var spellings: [SettingName: String] = [:]
+        for name in SettingName.allCases {
+            guard let spelling = name.otherSpelling, let text = values.removeValue(forKey: spelling),
+                values[name.rawValue] == nil
+            else { continue }
+            values[name.rawValue] = text
+            spellings[name] = spelling
+        }
+        return (values, spellings)
+    }
+
+    /// The name under which a setting was found.
+    private func spelling(_ name: SettingName) -> String { spellings[name] ?? name.rawValue }
 
     /// The text of a setting; nil when it is not set.
     func text(_ name: SettingName) -> String? { values[name.rawValue] }
@@ -35,12 +62,12 @@ struct SettingsReader {
 
     /// Notes a fault.
     mutating func fault(_ name: SettingName, _ reason: String) {
-        faults.append(SettingsFault(variable: name.rawValue, reason: reason))
+        faults.append(SettingsFault(variable: spelling(name), reason: reason))
     }
 
     /// Notes a warning.
     mutating func warn(_ name: SettingName, _ reason: String) {
-        warnings.append(SettingsWarning(variable: name.rawValue, reason: reason))
+        warnings.append(SettingsWarning(variable: spelling(name), reason: reason))
     }
 
     /// Notes a warning about a variable that is none of the relay's.
@@ -142,13 +169,14 @@ struct SettingsReader {
         guard let path = text(name) else { return nil }
         do {
             let bytes = try readFile(path)
+            marks.add(name, bytes)
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 fault(name, "the file is not a text")
                 return nil
             }
             return text
         } catch {
-            fault(name, "the file cannot be read: \(SystemFile.reason(error.errno))")
+            fault(name, "the file cannot be read: \(SystemFile.reason(error))")
             return nil
         }
     }

@@ -24,6 +24,13 @@ extension Settings {
             ]
         }
         if let fcm { fields.append(LogField("fcm_origin", .disclosed(fcm.origin.description))) }
+        if let forwardProxy {
+            fields += [
+                LogField("https_proxy", .disclosed(forwardProxy.authority)),
+                LogField("https_proxy_login", isSet(forwardProxy.login != nil)),
+                LogField("no_proxy", isSet(!forwardProxy.exemptions.isEmpty)),
+            ]
+        }
         if let upstreamCAFile { fields.append(LogField("upstream_ca_file", .disclosed(upstreamCAFile))) }
         return fields + [
             LogField("registrations_per_hour", registrationsPerHour),

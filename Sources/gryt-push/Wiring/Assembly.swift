@@ -1,6 +1,7 @@
 import Cryptography
 import DeviceStore
 import EventLoops
+import Glibc
 import HTTP2Client
 import HTTPServer
 import Limits
@@ -14,6 +15,9 @@ import Telemetry
 /// Builds the program out of its settings: what the process has one of, then a worker for each loop.
 struct Assembly {
     let settings: Settings
+    /// Files that may be open.
+    let openFiles: Int
+    let manager: ServiceManager
     let log: Log
     let clocks: Clocks
 
@@ -23,75 +27,135 @@ struct Assembly {
     ///
     /// - Throws: ``StartFault``, which is one line for the operator.
     func build() throws(StartFault) -> Conductor {
+        let trust = try Self.trust(settings)
+        let (place, predecessor) = try takePlace()
         let database = try openDatabase()
+        let databaseFile = DatabaseFile(directory: settings.dataDirectory)
         let loops = try startLoops()
         let metrics = RelayMetrics(loops: loops.count, clocks: clocks)
-        let upstreams = try makeUpstreams(tokenLoop: loops[0], metrics)
+        let maker = UpstreamMaker(tokenLoop: loops[0], metrics: metrics, clocks: clocks, report: report)
+        let upstreams = maker.make(settings, trust: trust)
+        let credentials = CredentialBook(metrics: metrics, upstreams: upstreams)
         let shared = makeShared()
-        let connectionsPerAddress = settings.maximumConnectionsPerAddress
-        let census = connectionsPerAddress > 0 ? AddressCensus(limit: connectionsPerAddress) : nil
+        let ports = Ports(settings: settings, manager: manager, inherited: place)
+        let sockets = try ports.openPublic(loops.count)
+        // Each socket has a server, and each loop has one at least.
+        let serverCount = max(loops.count, sockets.count)
+        let configuration = serverConfiguration(servers: serverCount)
         var stores: [SQLiteDeviceStore] = []
         var workers: [Worker] = []
-        var port = settings.port
-        if port != 0 { try checkPortIsFree() }
-        for (loop, counters) in zip(loops, metrics.loops) {
+        for (index, loop) in loops.enumerated() {
             let store = try makeStore(database, on: loop)
             stores.append(store)
-            let observer = LoopObserver(metrics: counters, report: report)
-            let upstream = upstreams.open(on: loop, clocks: clocks, observer: observer, report: report)
-            let relay = Relay(shared: shared, store: store, services: upstream.services, observer: observer)
+            let observer = LoopObserver(metrics: metrics.loops[index], report: report)
+            let ios = upstreams.open(.ios, on: loop, clocks: clocks, observer: observer)
+            let android = upstreams.open(.android, on: loop, clocks: clocks, observer: observer)
+            let services = PushServiceSet(ios: ios?.service, android: android?.service)
+            let relay = Relay(shared: shared, store: store, services: services, observer: observer)
             let api = PublicAPI(
                 relay: relay, proxies: settings.trustedProxies, version: settings.version, observer: observer)
-            let server = HTTPServer(
-                on: loop, listener: try listen(on: port),
-                configuration: serverConfiguration(loops: loops.count, census),
-                handler: api)
-            port = Int(server.port)
+            var servers: [HTTPServer] = []
+            for number in stride(from: index, to: serverCount, by: loops.count) {
+                let listener = try publicSocket(sockets[number % sockets.count])
+                servers.append(
+                    HTTPServer(
+                        on: loop, listener: listener, configuration: configuration,
+                        handler: api))
+            }
             workers.append(
                 Worker(
-                    on: loop, server: server, store: store, pools: upstream.pools,
+                    on: loop, servers: servers, store: store, services: services,
+                    pools: (ios?.pools ?? []) + (android?.pools ?? []),
                     // It lives on the first loop, whoever uses it.
-                    tokenPool: loop === loops[0] ? upstreams.fcm?.tokenPool : nil, metrics: counters, clocks: clocks))
+                    tokenPool: index == 0 ? upstreams.fcm?.tokenPool : nil, ownsTokenPool: index == 0,
+                    observer: observer, clocks: clocks))
         }
-        let credentials = CredentialBook(
-            metrics: metrics, providerTokens: upstreams.apns?.tokens, accessTokens: upstreams.fcm?.tokens)
         let housekeeping = Housekeeping(
-            on: loops[0], store: stores[0], tally: shared.tally, clocks: clocks, idleDays: settings.idleDays,
-            credentials: credentials, report: report)
-        let operatorPort = try settings.metricsPort.map { (metricsPort) throws(StartFault) in
+            on: loops[0], store: stores[0], database: database, tally: shared.tally, clocks: clocks,
+            idleDays: settings.idleDays, credentials: credentials, databaseFile: databaseFile, report: report)
+        let operatorSocket = try ports.openOperator()
+        let operatorPort = try operatorSocket.map { (socket) throws(StartFault) in
             try makeOperatorPort(
-                metricsPort, shared: shared, credentials: credentials, upstreams: upstreams.names, workers: workers,
-                database: database)
+                socket, shared: shared, credentials: credentials, workers: workers, database: database,
+                databaseFile: databaseFile)
         }
+        var estate = Estate(lock: place.lock, door: place.lock == nil ? nil : place.door ?? makeDoor())
+        estate.listeners = sockets
+        estate.operatorListeners = operatorSocket.map { [$0] } ?? []
+        let listening = try publicSocket(sockets[0])
         return Conductor(
-            loops: loops, workers: workers, housekeeping: housekeeping, operatorPort: operatorPort, database: database,
-            tokenPool: upstreams.fcm?.tokenPool, shutdownTimeout: settings.shutdownTimeout, port: port)
+            parts: Conductor.Parts(
+                loops: loops, workers: workers, housekeeping: housekeeping, operatorPort: operatorPort,
+                database: database, credentials: credentials, shared: shared, upstreamMaker: maker),
+            estate: estate, predecessor: predecessor, isPortKept: ports.isKeptByManager,
+            shutdownTimeout: settings.shutdownTimeout, report: report, host: listening.host, port: Int(listening.port))
     }
 
-    /// The operator's port has a loop of its own, so that no question of the operator's delays a push.
-    private func makeOperatorPort(
-        _ port: Int, shared: RelayShared, credentials: CredentialBook, upstreams: [Upstream], workers: [Worker],
-        database: SQLiteDatabase
-    ) throws(StartFault) -> OperatorPort {
-        let listener: ListeningSocket
-        do throws(ListenError) {
-            listener = try ListeningSocket.open(host: settings.metricsHost, port: UInt16(port))
+    // MARK: Whose place it is
+
+    /// Makes the data directory this relay's, taking over from another one where that is asked for.
+    private func takePlace() throws(StartFault) -> (Estate, Predecessor?) {
+        do throws(StoreOpenError) {
+            try SQLiteDatabase.makeDirectory(settings.dataDirectory)
         } catch {
-            throw .listenForOperator(host: settings.metricsHost, port: port, error)
+            throw .store(error)
         }
-        let loop = try startLoop("operator")
-        let desk = OperatorDesk(
-            on: loop, settings: settings, clocks: clocks, shared: shared, credentials: credentials,
-            upstreams: upstreams, workers: workers, database: database, store: try makeStore(database, on: loop))
-        var configuration = HTTPServerConfiguration()
-        configuration.maximumConnections = 64
-        configuration.maximumBody = 0
-        let server = HTTPServer(
-            on: loop, listener: consume listener, configuration: configuration, handler: OperatorAPI(source: desk))
-        return OperatorPort(desk: desk, server: server)
+        // One that is about to end lets go of its door first, and then of the lock.
+        let step = Duration.milliseconds(50)
+        var waited = Duration.zero
+        while true {
+            switch DirectoryClaim.take(in: settings.dataDirectory) {
+            case .mine(let lock): return (Estate(lock: lock), nil)
+            case .unavailable(let errno):
+                report.notLocked(errno)
+                return (Estate(), nil)
+            case .others: break
+            }
+            guard settings.takesOver else { throw .directoryInUse }
+            switch Predecessor.ask(in: settings.dataDirectory) {
+            case .success(let predecessor): return (predecessor.estate, predecessor)
+            case .failure(let refusal):
+                guard waited < .seconds(2) else { throw .notHandedOver(refusal) }
+            }
+            usleep(50_000)
+            waited += step
+        }
+    }
+
+    private func makeDoor() -> OwnedDescriptor? {
+        switch Estate.makeDoor(in: settings.dataDirectory) {
+        case .success(let door): return door
+        case .failure(let fault):
+            report.noDoor(fault)
+            return nil
+        }
     }
 
     // MARK: What the process has one of
+
+    /// The operator's port has a loop of its own, so that no question of the operator's delays a push.
+    private func makeOperatorPort(
+        _ socket: OwnedDescriptor, shared: RelayShared, credentials: CredentialBook, workers: [Worker],
+        database: SQLiteDatabase, databaseFile: DatabaseFile
+    ) throws(StartFault) -> OperatorPort {
+        let listener: ListeningSocket
+        do throws(ListenError) {
+            listener = try Ports.socket(of: socket)
+        } catch {
+            throw .listenForOperator(host: settings.metricsHost, port: settings.metricsPort ?? 0, error)
+        }
+        let loop = try startLoop("operator")
+        let desk = OperatorDesk(
+            on: loop, settings: settings, clocks: clocks, shared: shared, credentials: credentials, workers: workers,
+            database: database, databaseFile: databaseFile, store: try makeStore(database, on: loop))
+        var configuration = HTTPServerConfiguration()
+        configuration.maximumConnections = 64
+        configuration.maximumBody = 0
+        let host = listener.host
+        let server = HTTPServer(
+            on: loop, listener: consume listener, configuration: configuration, handler: OperatorAPI(source: desk))
+        return OperatorPort(desk: desk, server: server, host: host)
+    }
 
     private func openDatabase() throws(StartFault) -> SQLiteDatabase {
         let database: SQLiteDatabase
@@ -136,35 +200,13 @@ struct Assembly {
             guardian: MassDeathGuard(), budget: settings.pushBudget, clocks: clocks)
     }
 
-    private func makeUpstreams(tokenLoop: EventLoop, _ metrics: RelayMetrics) throws(StartFault) -> Upstreams {
-        let trust: TLSTrust
+    /// Whom connections to push services trust, by these settings and by what the system trusts now.
+    static func trust(_ settings: Settings) throws(StartFault) -> TLSTrust {
         do throws(TrustError) {
-            trust = try TLSTrust(additionalRootsFile: settings.upstreamCAFile)
+            return try TLSTrust(additionalRootsFile: settings.upstreamCAFile)
         } catch {
             throw .trust(error)
         }
-        return Upstreams(
-            trust: trust, apns: settings.apns.map { apns($0) },
-            fcm: settings.fcm.map { fcm($0, trust: trust, tokenLoop: tokenLoop, metrics) })
-    }
-
-    private func apns(_ apns: APNsSettings) -> Upstreams.APNs {
-        Upstreams.APNs(
-            topic: apns.topic, production: apns.productionOrigin.origin, sandbox: apns.sandboxOrigin.origin,
-            tokens: ProviderTokenSource(key: apns.key, keyID: apns.keyID, teamID: apns.teamID, clocks: clocks))
-    }
-
-    private func fcm(
-        _ fcm: FCMSettings, trust: TLSTrust, tokenLoop: EventLoop, _ metrics: RelayMetrics
-    ) -> Upstreams.FCM {
-        let account = fcm.account
-        let pool = HTTP2Pool(
-            on: tokenLoop, origin: account.tokenURI.origin.origin, trust: trust, configuration: .oauth
-        ) { report.connection(.oauth, $0) }
-        let tokens = AccessTokenSource(
-            account: account.account, path: account.tokenURI.path, endpoint: pool, on: tokenLoop, clocks: clocks,
-            observer: TokenObserver(metrics: metrics, report: report))
-        return Upstreams.FCM(account: account.account, origin: fcm.origin.origin, tokens: tokens, tokenPool: pool)
     }
 
     // MARK: For each loop
@@ -177,29 +219,24 @@ struct Assembly {
         }
     }
 
-    /// Several listeners share the port, for which all of them ask; so would a relay that runs already, and both would
-    /// serve. One bind that does not ask tells.
-    private func checkPortIsFree() throws(StartFault) {
+    private func publicSocket(_ descriptor: OwnedDescriptor) throws(StartFault) -> ListeningSocket {
         do throws(ListenError) {
-            _ = try ListeningSocket.open(host: settings.host, port: UInt16(settings.port))
+            return try Ports.socket(of: descriptor)
         } catch {
             throw .listen(host: settings.host, port: settings.port, error)
         }
     }
 
-    private func listen(on port: Int) throws(StartFault) -> ListeningSocket {
-        do throws(ListenError) {
-            return try ListeningSocket.open(host: settings.host, port: UInt16(port), reusePort: true)
-        } catch {
-            throw .listen(host: settings.host, port: port, error)
-        }
-    }
-
-    private func serverConfiguration(loops: Int, _ census: AddressCensus?) -> HTTPServerConfiguration {
+    private func serverConfiguration(servers: Int) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
         configuration.retainedHeaders = PublicAPI.retainedHeaders(of: settings.trustedProxies)
-        configuration.maximumConnections = max(1, settings.maximumConnections / loops)
-        configuration.addressCensus = census
+        let possible = ProcessLimits.connections(underOpenFiles: openFiles, workers: settings.workers)
+        if settings.maximumConnections > possible {
+            report.fewerConnections(possible, of: settings.maximumConnections, openFiles: openFiles)
+        }
+        configuration.maximumConnections = max(1, min(settings.maximumConnections, possible) / servers)
+        let perAddress = settings.maximumConnectionsPerAddress
+        configuration.addressCensus = perAddress > 0 ? AddressCensus(limit: perAddress) : nil
         return configuration
     }
 }
@@ -207,21 +244,24 @@ struct Assembly {
 /// Why the program could not start although its settings make sense.
 enum StartFault: Error, CustomStringConvertible {
     case store(StoreOpenError)
+    case directoryInUse
+    case notHandedOver(Predecessor.Refusal)
     case loop(EventLoopError)
     case trust(TrustError)
     case listen(host: String, port: Int, ListenError)
     case listenForOperator(host: String, port: Int, ListenError)
-    case server(HTTPServerError)
 
     var description: String {
         switch self {
         case .store(let error): "DATA_DIR: \(error)"
+        case .directoryInUse:
+            "DATA_DIR: another relay runs on it; stop that one first, or set TAKE_OVER_PORT=true to take its place"
+        case .notHandedOver(let refusal): "TAKE_OVER_PORT: another relay runs on DATA_DIR, but \(refusal)"
         case .loop(let error): "WORKERS: \(error)"
         case .trust(let error): "UPSTREAM_CA_FILE: \(error)"
         case .listen(let host, let port, let error): "HOST, PORT: cannot listen on \(host) port \(port): \(error)"
         case .listenForOperator(let host, let port, let error):
             "METRICS_HOST, METRICS_PORT: cannot listen on \(host) port \(port): \(error)"
-        case .server(let error): "\(error)"
         }
     }
 }

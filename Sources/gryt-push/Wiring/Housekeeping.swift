@@ -3,6 +3,7 @@ import EventLoops
 import PushModel
 import Relay
 import RelayAPI
+import SQLiteDeviceStore
 import Telemetry
 
 /// What is done by the clock: counts are written each second, the operator is told what has changed, and capabilities
@@ -17,32 +18,42 @@ actor Housekeeping {
     static let countingInterval: Duration = .seconds(1)
     /// How often the last counts are tried to be written before they are given up.
     static let lastTries = 5
+    /// No try begins later than this after the first, for one may wait for another process's lock.
+    static let lastPatience: Duration = .seconds(3)
     /// How long is waited between two of these tries.
     static let lastPause: Duration = .milliseconds(100)
+    /// How often it is looked whether the database's file is still the one that is open.
+    static let fileInterval: Duration = .seconds(10)
     /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
     static let sweepInterval: Duration = .seconds(3600)
     /// How many are dropped at a time, each batch in a transaction of its own, so that no registration waits long.
     static let sweepBatch = 500
 
     private let store: any DeviceStore
+    private let database: SQLiteDatabase
     private let tally: DailyTally
     private let clocks: Clocks
-    private let idleDays: Int
+    private var idleDays: Int
     private let credentials: CredentialBook
+    private let databaseFile: DatabaseFile
+    private var isDatabaseReplaced = false
     private let report: OperatorReport
     private var known: PerPlatform<CredentialSnapshot.State>
+    private var knownStoreFailure: StoreError?
     private var isEnding = false
 
     init(
-        on loop: EventLoop, store: any DeviceStore, tally: DailyTally, clocks: Clocks, idleDays: Int,
-        credentials: CredentialBook, report: OperatorReport
+        on loop: EventLoop, store: any DeviceStore, database: SQLiteDatabase, tally: DailyTally, clocks: Clocks,
+        idleDays: Int, credentials: CredentialBook, databaseFile: DatabaseFile, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
+        self.database = database
         self.tally = tally
         self.clocks = clocks
         self.idleDays = idleDays
         self.credentials = credentials
+        self.databaseFile = databaseFile
         self.report = report
         let reckoning = WallReckoning(clocks)
         known = PerPlatform { credentials.snapshot($0, reckoning).state }
@@ -52,16 +63,25 @@ actor Housekeeping {
     func start() {
         Task { await keepCounting() }
         Task { await keepTelling() }
-        if idleDays > 0 { Task { await keepSweeping() } }
+        Task { await keepSweeping() }
+        Task { await keepLookingAtTheDatabase() }
     }
+
+    /// From the next sweep on, capabilities are dropped after so many days; 0 is never.
+    func use(idleDays: Int) { self.idleDays = idleDays }
 
     /// Ends them and writes what has been counted so far. A disk that takes nothing is asked a few times, and what it does
     /// not take is lost and told of.
     func end() async {
         isEnding = true
         tellChanges()
-        for _ in 1..<Self.lastTries where !(await writeCounts()) { await loop.sleep(for: Self.lastPause) }
-        if !(await writeCounts()) { report.countsLost(tally.unwritten.counts.values.reduce(0, +)) }
+        let began = clocks.monotonic()
+        for _ in 0..<Self.lastTries {
+            if await writeCounts() { return }
+            guard clocks.monotonic().duration(since: began) < Self.lastPatience else { break }
+            await loop.sleep(for: Self.lastPause)
+        }
+        report.countsLost(tally.unwritten.counts.values.reduce(0, +))
     }
 
     /// A second from one beginning to the next, so that a slow disk does not add to what a crash may cost.
@@ -101,12 +121,32 @@ actor Housekeeping {
             if !state.isSameKind(as: known[platform]) { report.credential(platform, state) }
             known[platform] = state
         }
+        tellOfStore()
+    }
+
+    /// Tells what no request has met: the store fails, or takes registrations again, or cannot empty its log.
+    private func tellOfStore() {
+        let statistics = database.statistics
+        let failure = statistics.lastFailure
+        if let failure, failure != knownStoreFailure { report.storeFailed(.trial, failure) }
+        if failure == nil, knownStoreFailure != nil { report.storeRecovered() }
+        knownStoreFailure = failure
+        if let failure = statistics.scrubFailure { report.storeFailed(.scrub, failure) }
     }
 
     private func keepSweeping() async {
         while !isEnding {
-            await sweep()
+            if idleDays > 0 { await sweep() }
             await loop.sleep(for: Self.sweepInterval)
+        }
+    }
+
+    private func keepLookingAtTheDatabase() async {
+        while !isEnding {
+            let isReplaced = databaseFile.isReplaced
+            if isReplaced != isDatabaseReplaced { report.databaseReplaced(isReplaced) }
+            isDatabaseReplaced = isReplaced
+            await loop.sleep(for: Self.fileInterval)
         }
     }
 

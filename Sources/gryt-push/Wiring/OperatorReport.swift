@@ -1,4 +1,5 @@
 import DeviceStore
+import Glibc
 import HTTP2Client
 import PushModel
 import PushServices
@@ -9,7 +10,7 @@ import Telemetry
 
 /// Tells the operator what happens, in log lines: the first of a kind at once, then a count a minute. Nothing that it
 /// is told of names a device, a server or an address.
-struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
+struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, RefusalObserver {
     let log: Log
 
     func attempted(_ attempt: Attempt, platform: Platform) {
@@ -40,7 +41,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
         LogField("about", .disclosed("\(platform.rawValue) \(what)"))
     }
 
-    func requested(_ result: Result<Duration, OAuthFailure>) {
+    func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {
         switch result {
         case .success(let lifetime):
             log.writeRarely(.info, "access_token_renewed", LogField("good_for_s", lifetime.components.seconds))
@@ -48,6 +49,17 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
             log.writeRarely(
                 failure.alarm == .page ? .error : .warning, "access_token_failed",
                 kind: LogField("failure", .disclosed(failure.label)))
+        }
+    }
+
+    func breaker(_ upstream: Upstream, _ change: CircuitBreaker.Change) {
+        let about = { (cause: BreakerCause) in LogField("about", .disclosed("\(upstream.rawValue) \(cause.rawValue)")) }
+        switch change {
+        case .opened(let cause):
+            log.writeRarely(cause.isOutage ? .warning : .error, "breaker_opened", kind: about(cause))
+        case .closed(let cause, let duration):
+            log.writeRarely(
+                .info, "breaker_closed", kind: about(cause), LogField("open_for_s", duration.components.seconds))
         }
     }
 
@@ -93,7 +105,14 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     enum Chore: String {
         case counts
         case sweep
+        /// Whether a registration could be written is tried while the store fails.
+        case trial
+        /// The log is emptied of what was removed.
+        case scrub
     }
+
+    /// Registrations can be written again.
+    func storeRecovered() { log.writeRarely(.info, "store_recovered", kind: LogField("what", "register")) }
 
     private func storeFailed(_ what: LogField, _ error: StoreError) {
         log.writeRarely(
@@ -122,6 +141,82 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, RefusalObserver {
     /// Devices of an older relay are being taken over.
     func takingOver(_ progress: TakeoverProgress) {
         log.write(.info, "taking_over", LogField("done", progress.done), LogField("total", progress.total))
+    }
+
+    /// What looks like a slip in the settings.
+    func warned(_ warnings: [SettingsWarning]) {
+        for warning in warnings {
+            log.write(
+                .warning, "setting", LogField("name", .disclosed(warning.variable)),
+                LogField("detail", .disclosed(warning.reason)))
+        }
+    }
+
+    /// Settings were read anew and are in force.
+    func reloaded(_ change: SettingsChange) {
+        log.write(
+            .info, "reloaded", LogField("changed", names(change.applied)),
+            LogField("needs_restart", names(change.waiting)))
+    }
+
+    /// Settings were read anew and cannot be right; those before stay in force.
+    func reloadRefused(_ error: SettingsError) {
+        for fault in error.faults {
+            log.write(
+                .error, "reload_refused", LogField("name", .disclosed(fault.variable)),
+                LogField("detail", .disclosed(fault.reason)))
+        }
+    }
+
+    private func names(_ names: [SettingName]) -> LogValue {
+        names.isEmpty ? .word("none") : .disclosed(names.map(\.rawValue).joined(separator: ","))
+    }
+
+    /// The system has no locks where the data directory is.
+    func notLocked(_ errno: Int32) {
+        log.write(
+            .warning, "data_dir_not_locked", LogField("file", .disclosed(DirectoryClaim.name)),
+            LogField("detail", .disclosed("\(SystemFile.reason(errno)): see to it that no second relay runs on it")))
+    }
+
+    /// No other process could take this one's place.
+    func noDoor(_ fault: FileFault) {
+        log.write(
+            .warning, "takeover_unavailable", LogField("file", .disclosed(Estate.doorName)),
+            LogField("detail", .disclosed(SystemFile.reason(fault))))
+    }
+
+    /// Another process takes this one's place, or does not after all.
+    func atDoor(_ event: SuccessionDoor.Event, _ process: pid_t) {
+        switch event {
+        case .handedOver: log.write(.info, "handed_over", LogField("process", Int(process)))
+        case .abandoned: log.write(.warning, "handover_abandoned", LogField("process", Int(process)))
+        }
+    }
+
+    /// This process has another one's place.
+    func tookOver(from process: pid_t) { log.write(.info, "took_over", LogField("process", Int(process))) }
+
+    /// The system does not let so many connections be open.
+    func fewerConnections(_ possible: Int, of wanted: Int, openFiles: Int) {
+        log.write(
+            .warning, "setting", LogField("name", .disclosed(SettingName.maximumConnections.rawValue)),
+            LogField(
+                "detail",
+                .disclosed(
+                    "\(possible) connections in place of \(wanted), for no more than \(openFiles) files may be open; raise that (ulimit -n, LimitNOFILE=)"
+                )))
+    }
+
+    /// The database's file is not where it was any more, or is so again.
+    func databaseReplaced(_ isReplaced: Bool) {
+        guard isReplaced else { return log.write(.info, "database_back", LogField("file", "push.db")) }
+        log.write(
+            .error, "database_replaced", LogField("file", "push.db"),
+            LogField(
+                "detail",
+                "it was removed or replaced while the relay has it open: what is written is lost; put it back, or restart"
+            ))
     }
 
     /// The store is open.

@@ -1,5 +1,6 @@
 import HTTP2Client
 import PushServices
+import Telemetry
 
 extension HTTPSOrigin {
     /// The same as the HTTP/2 room names it.
@@ -8,6 +9,18 @@ extension HTTPSOrigin {
             preconditionFailure("an origin that was checked at the door is none")
         }
         return origin
+    }
+}
+
+extension ForwardProxy {
+    /// The same as the HTTP/2 room names it, for connections to this origin; nil when these go out directly.
+    func proxy(towards origin: Origin) -> HTTPProxy? {
+        guard isUsed(forHost: origin.host, port: Int(origin.port)) else { return nil }
+        let credentials = login.map { ProxyCredentials(user: $0.disclosed.user, password: $0.disclosed.password) }
+        guard let proxy = HTTPProxy(host: host, port: UInt16(port), credentials: credentials) else {
+            preconditionFailure("a proxy that was checked at the door is none")
+        }
+        return proxy
     }
 }
 

@@ -4,6 +4,7 @@ import HTTP2Client
 import PushModel
 import PushServices
 import Relay
+import Synchronization
 import Telemetry
 
 /// The push services, as the whole process shares them: credentials and trust. Each loop makes its own connections.
@@ -14,6 +15,8 @@ struct Upstreams: Sendable {
         var production: Origin
         var sandbox: Origin
         var tokens: ProviderTokenSource
+        var productionBreaker: ServiceBreaker
+        var sandboxBreaker: ServiceBreaker
     }
 
     /// What FCM needs; nil without credentials for it.
@@ -21,11 +24,16 @@ struct Upstreams: Sendable {
         var account: ServiceAccount
         var origin: Origin
         var tokens: AccessTokenSource
+        var breaker: ServiceBreaker
+        /// What the token endpoint says about the account.
+        var record: CredentialRecord
         /// The one pool to Google's token endpoint; it lives on the loop that was named when it was made.
         var tokenPool: HTTP2Pool
     }
 
     var trust: TLSTrust
+    /// The proxy on the way to all of them; nil when there is none.
+    var proxy: ForwardProxy?
     var apns: APNs?
     var fcm: FCM?
 
@@ -34,37 +42,112 @@ struct Upstreams: Sendable {
         (apns == nil ? [] : [.apns, .apnsSandbox]) + (fcm == nil ? [] : [.fcm, .oauth])
     }
 
-    /// Makes this loop's connections to both services, which open at their first push.
+    /// What stands before them, in the same order.
+    var breakers: [ServiceBreaker] {
+        [apns?.productionBreaker, apns?.sandboxBreaker, fcm?.breaker].compactMap(\.self)
+    }
+
+    /// Makes one loop's connections to a platform's service, which open at their first push. Nil without credentials.
     func open(
-        on loop: EventLoop, clocks: Clocks, observer: any DeliveryObserver, report: OperatorReport
-    ) -> LoopUpstreams {
-        var pools: [NamedPool] = []
-        func pool(_ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration) -> HTTP2Pool {
-            let pool = HTTP2Pool(on: loop, origin: origin, trust: trust, configuration: configuration) {
-                report.connection(upstream, $0)
+        _ platform: Platform, on loop: EventLoop, clocks: Clocks, observer: LoopObserver
+    ) -> (service: any PushService, pools: [NamedPool])? {
+        let generation = observer.metrics.platforms[platform].generation.load(ordering: .relaxed)
+        let watching = ServiceObserver(loop: observer, generation: generation)
+        let report = observer.report
+        func pool(
+            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration,
+            watch: @escaping @Sendable (HTTP2ConnectionEvent) -> Void = { _ in }
+        ) -> NamedPool {
+            let pool = HTTP2Pool(
+                on: loop, origin: origin, proxy: proxy?.proxy(towards: origin), trust: trust,
+                configuration: configuration
+            ) { event in
+                report.connection(upstream, event)
+                watch(event)
             }
-            pools.append(NamedPool(upstream: upstream, pool: pool))
-            return pool
+            return NamedPool(upstream: upstream, pool: pool)
         }
-        let ios = apns.map { apns in
-            APNsService(
+        func apple(_ upstream: Upstream, _ origin: Origin, _ breaker: ServiceBreaker) -> NamedPool {
+            pool(upstream, origin, .apns) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
+        }
+        switch platform {
+        case .ios:
+            guard let apns else { return nil }
+            let production = apple(.apns, apns.production, apns.productionBreaker)
+            let sandbox = apple(.apnsSandbox, apns.sandbox, apns.sandboxBreaker)
+            let service = APNsService(
                 topic: apns.topic, tokens: apns.tokens,
-                production: pool(.apns, apns.production, .apns),
-                sandbox: pool(.apnsSandbox, apns.sandbox, .apns), clocks: clocks, observer: observer)
+                production: APNsService.Route(pool: production.pool, breaker: apns.productionBreaker),
+                sandbox: APNsService.Route(pool: sandbox.pool, breaker: apns.sandboxBreaker), clocks: clocks,
+                observer: watching)
+            return (service, [production, sandbox])
+        case .android:
+            guard let fcm else { return nil }
+            let named = pool(.fcm, fcm.origin, .fcm)
+            let service = FCMService(
+                projectID: fcm.account.projectID, tokens: fcm.tokens, pool: named.pool, breaker: fcm.breaker,
+                clocks: clocks, observer: watching)
+            return (service, [named])
         }
-        let android = fcm.map { fcm in
-            FCMService(
-                projectID: fcm.account.projectID, tokens: fcm.tokens, pool: pool(.fcm, fcm.origin, .fcm),
-                clocks: clocks, observer: observer)
-        }
-        return LoopUpstreams(services: PushServiceSet(ios: ios, android: android), pools: pools)
     }
 }
 
-/// One loop's way to the push services.
-struct LoopUpstreams: Sendable {
-    var services: PushServiceSet
-    var pools: [NamedPool]
+/// Makes upstreams out of settings.
+struct UpstreamMaker: Sendable {
+    /// Where the pool to Google's token endpoint lives.
+    let tokenLoop: EventLoop
+    let metrics: RelayMetrics
+    let clocks: Clocks
+    let report: OperatorReport
+
+    /// Everything anew.
+    func make(_ settings: Settings, trust: TLSTrust) -> Upstreams {
+        Upstreams(
+            trust: trust, proxy: settings.forwardProxy, apns: settings.apns.map { apns($0) },
+            fcm: settings.fcm.map { fcm($0, trust: trust, proxy: settings.forwardProxy) })
+    }
+
+    /// What these settings change, anew; the rest as it is. A provider token stays as long as it is signed alike, for Apple
+    /// wants no more than one in 20 minutes.
+    func make(_ settings: Settings, trust: TLSTrust, changed names: [SettingName], from before: Upstreams) -> Upstreams
+    {
+        var upstreams = before
+        upstreams.trust = trust
+        if names.contains(where: \.isApples) {
+            upstreams.apns = settings.apns.map { apns($0) }
+            if let tokens = before.apns?.tokens, !names.contains(where: \.isOfProviderToken) {
+                upstreams.apns?.tokens = tokens
+            }
+        }
+        if names.contains(where: \.isGoogles) {
+            upstreams.fcm = settings.fcm.map { fcm($0, trust: trust, proxy: before.proxy) }
+        }
+        return upstreams
+    }
+
+    private func apns(_ apns: APNsSettings) -> Upstreams.APNs {
+        Upstreams.APNs(
+            topic: apns.topic, production: apns.productionOrigin.origin, sandbox: apns.sandboxOrigin.origin,
+            tokens: ProviderTokenSource(key: apns.key, keyID: apns.keyID, teamID: apns.teamID, clocks: clocks),
+            productionBreaker: ServiceBreaker(.apns, observer: report),
+            sandboxBreaker: ServiceBreaker(.apnsSandbox, observer: report))
+    }
+
+    private func fcm(_ fcm: FCMSettings, trust: TLSTrust, proxy: ForwardProxy?) -> Upstreams.FCM {
+        let account = fcm.account
+        let report = report
+        let origin = account.tokenURI.origin.origin
+        let pool = HTTP2Pool(
+            on: tokenLoop, origin: origin, proxy: proxy?.proxy(towards: origin), trust: trust, configuration: .oauth
+        ) { report.connection(.oauth, $0) }
+        let record = CredentialRecord()
+        let tokens = AccessTokenSource(
+            account: account.account, path: account.tokenURI.path, endpoint: pool, on: tokenLoop, clocks: clocks,
+            observer: TokenObserver(metrics: metrics, report: report, record: record))
+        return Upstreams.FCM(
+            account: account.account, origin: fcm.origin.origin, tokens: tokens,
+            breaker: ServiceBreaker(.fcm, observer: report), record: record, tokenPool: pool)
+    }
 }
 
 /// A pool and what it leads to.
@@ -100,6 +183,7 @@ extension HTTP2PoolConfiguration {
         configuration.idleTimeout = .seconds(30)
         configuration.maximumResponseBody = 64 * 1024
         configuration.waitingLimit = 16
+        configuration.retainedHeaders = ["date"]
         return configuration
     }()
 }

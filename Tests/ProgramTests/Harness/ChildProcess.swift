@@ -33,11 +33,13 @@ final class ChildProcess: Sendable {
     /// Kept while somebody asks about the program.
     private let directory: ScratchDirectory
 
-    /// Starts a program with exactly this environment, in this working directory.
+    /// Starts a program with exactly this environment, in this working directory, and with these descriptors from 3 on, as
+    /// a service manager hands over sockets. A variable whose value is `$$` gets the program's own number.
     ///
     /// - Throws: ``ProcessFault`` when the system does not start it.
     init(
-        _ path: String, arguments: [String] = [], environment: [String: String] = [:], directory: ScratchDirectory
+        _ path: String, arguments: [String] = [], environment: [String: String] = [:], directory: ScratchDirectory,
+        handing descriptors: [Int32] = []
     ) async throws {
         self.directory = directory
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
@@ -45,7 +47,8 @@ final class ChildProcess: Sendable {
                 do {
                     // The thread that started it must live as long as it does: its end is what ends the program.
                     let child = try SpawnedChild(
-                        path, arguments: arguments, environment: environment, directory: directory.path)
+                        path, arguments: arguments, environment: environment, directory: directory.path,
+                        handing: descriptors)
                     state.withLock { $0.process = child.process }
                     started.resume()
                     child.readToTheEnd { bytes, isError in
@@ -65,6 +68,9 @@ final class ChildProcess: Sendable {
 
     /// What there is by now.
     var record: Record { state.withLock { $0.record } }
+
+    /// Its number, for what asks the system about it; 0 once it has ended.
+    var id: pid_t { state.withLock { $0.process } }
 
     /// Sends a signal, unless the program has ended.
     func signal(_ number: Int32) {
@@ -122,16 +128,20 @@ private struct SpawnedChild {
     /// Before it becomes the program, the child goes to its directory, may leave a core file, closes what other tests
     /// have open in this process, and asks for SIGKILL when the thread that started it is gone, be it by a crash.
     private static let beginning = """
-        cd "$1" && shift || exit 127
+        cd "$1" && last=$2 && shift 2 || exit 127
         ulimit -c unlimited 2>/dev/null
         for fd in /proc/self/fd/*; do
             fd=${fd##*/}
-            [ "$fd" -le 2 ] || eval "exec $fd>&-"
+            [ "$fd" -le "$last" ] || eval "exec $fd>&-"
         done
+        [ "$LISTEN_PID" != '$$' ] || export LISTEN_PID=$$
         exec /usr/bin/setpriv --pdeathsig KILL "$@"
         """
 
-    init(_ path: String, arguments: [String], environment: [String: String], directory: String) throws {
+    init(
+        _ path: String, arguments: [String], environment: [String: String], directory: String,
+        handing descriptors: [Int32]
+    ) throws {
         let output = try pipeEnds()
         let errors = try pipeEnds()
         defer {
@@ -144,6 +154,12 @@ private struct SpawnedChild {
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
+        // High up first, so that none of them is written over before it has been handed on.
+        let high = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+        defer { for descriptor in high { close(descriptor) } }
+        for (index, descriptor) in high.enumerated() {
+            unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 3 + Int32(index))
+        }
         // Threads of the pool, and so those that they start, have all signals blocked, and a program would inherit that.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
@@ -153,7 +169,9 @@ private struct SpawnedChild {
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        let words = ["/bin/bash", "-c", Self.beginning, "bash", directory, path] + arguments
+        let words =
+            ["/bin/bash", "-c", Self.beginning, "bash", directory, String(2 + descriptors.count), path]
+            + arguments
         var argumentList = unsafe words.map { unsafe strdup($0) } + [nil]
         let handedOn = environment.merging(Self.optionsOfSanitizers()) { $1 }
         var variables = unsafe handedOn.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]

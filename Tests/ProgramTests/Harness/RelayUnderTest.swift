@@ -12,9 +12,11 @@ final class RelayUnderTest: Sendable {
     /// Starts it with nothing but these settings, those of ``usual`` and those for loopback, and waits until it listens.
     ///
     /// - Throws: ``StartFailure`` when it ends instead.
-    init(_ settings: [String: String], in directory: ScratchDirectory = ScratchDirectory()) async throws {
+    init(
+        _ settings: [String: String], in directory: ScratchDirectory = ScratchDirectory(), handing: [Int32] = []
+    ) async throws {
         self.directory = directory
-        process = try await Self.spawn(settings, in: directory)
+        process = try await Self.spawn(settings, in: directory, handing: handing)
         let record = await process.wait { Self.port(in: $0) != nil }
         guard let port = Self.port(in: record) else { throw StartFailure(record: record) }
         self.port = port
@@ -25,11 +27,11 @@ final class RelayUnderTest: Sendable {
 
     /// Starts it without waiting for anything.
     static func spawn(
-        _ settings: [String: String], in directory: ScratchDirectory, arguments: [String] = []
+        _ settings: [String: String], in directory: ScratchDirectory, arguments: [String] = [], handing: [Int32] = []
     ) async throws -> ChildProcess {
         try await ChildProcess(
             try programPath(), arguments: arguments, environment: usual.merging(settings) { $1 },
-            directory: directory)
+            directory: directory, handing: handing)
     }
 
     /// What tests leave as it is unless they are about it. No limit stands in the way, and every log line is written.
@@ -40,7 +42,7 @@ final class RelayUnderTest: Sendable {
     ]
 
     /// The program stands beside the test bundle.
-    private static func programPath() throws -> String {
+    static func programPath() throws -> String {
         var buffer = [CChar](repeating: 0, count: 4096)
         let length = max(unsafe readlink("/proc/self/exe", &buffer, buffer.count), 0)
         let bundle = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)

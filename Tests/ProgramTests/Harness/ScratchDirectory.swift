@@ -23,18 +23,7 @@ final class ScratchDirectory: Sendable {
     }
 
     /// All bytes of a file; none when there is no such file.
-    func bytes(_ name: String) -> [UInt8] {
-        let file = unsafe open(path + "/" + name, O_RDONLY)
-        guard file >= 0 else { return [] }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe read(file, &buffer, buffer.count)
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
-        }
-    }
+    func bytes(_ name: String) -> [UInt8] { fileBytes(path + "/" + name) }
 
     func text(_ name: String) -> String { String(decoding: bytes(name), as: UTF8.self) }
 
@@ -46,6 +35,20 @@ final class ScratchDirectory: Sendable {
             "sqlite3 -bail '\(path)/\(database)' < '\(path)/script.sql' > '\(path)/output' 2> '\(path)/errors'")
         precondition(status == 0, "sqlite3 refused a script: \(text("errors"))")
         return text("output")
+    }
+}
+
+/// All bytes of a file; none when there is no such file.
+func fileBytes(_ path: String) -> [UInt8] {
+    let file = unsafe open(path, O_RDONLY)
+    guard file >= 0 else { return [] }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = unsafe read(file, &buffer, buffer.count)
+        guard count > 0 else { return bytes }
+        bytes += buffer[..<count]
     }
 }
 

@@ -1,0 +1,182 @@
+package import PushModel
+
+/// Decides whether a push service is asked at all. A value without I/O; the clock and the lot are handed in.
+///
+/// *Closed*: everything passes. Leaves for *open* when as many phones as the cause asks for, each another one, were
+/// refused in a row, or failed in a row over ``leastOutage`` with no sign of life between them. One phone alone never
+/// opens it.
+///
+/// *Open*: nothing passes. After a pause one push is the *probe*, and the rest go on being refused; a probe that fails
+/// makes the next pause longer. Leaves for *closed* on the first push that goes well, whichever it is.
+package struct CircuitBreaker: Sendable {
+    /// Whether a push may go.
+    package enum Admission: Sendable, Equatable {
+        /// It may.
+        case pass
+        /// It may, and what becomes of it decides. The number goes back into ``conclude(_:probe:phone:at:lot:)``.
+        case probe(Int)
+        /// It may not: the service has been left alone for so long, and why.
+        case refuse(BreakerCause, age: Duration)
+    }
+
+    /// What has changed.
+    package enum Change: Sendable, Equatable {
+        /// The service is left alone from now on.
+        case opened(BreakerCause)
+        /// The service is well again, after so long.
+        case closed(BreakerCause, after: Duration)
+    }
+
+    /// Failures closer together than this are one event, such as a lost connection with a hundred pushes on it.
+    package static let leastOutage: Duration = .seconds(2)
+    /// A push that has waited so long for its answer, while no other push had one, counts as failed for the time being.
+    package static let patience: Duration = .seconds(2)
+    /// A probe that has not come back after so long does not keep the next one from going.
+    package static let probePatience: Duration = .seconds(3)
+
+    /// A push that failed, or that waits.
+    private struct Sign {
+        var phone: Int
+        var began: MonotonicInstant
+        var countsFrom: MonotonicInstant
+    }
+
+    private struct Trip {
+        var cause: BreakerCause
+        var openedAt: MonotonicInstant
+        var nextProbe: MonotonicInstant
+        var failedProbes = 0
+        var probe: Int?
+    }
+
+    private var signs: [Sign] = []
+    private var ailment = BreakerCause.timeout
+    private var refused: [Int] = []
+    private var refusal = BreakerCause.credentials
+    private var trip: Trip?
+    private var lastProbe = 0
+
+    /// Closed, with nothing against the service.
+    package init() {}
+
+    /// Why the service is left alone, and since when; nil while it is asked.
+    package var open: (cause: BreakerCause, since: MonotonicInstant)? { trip.map { ($0.cause, $0.openedAt) } }
+
+    /// Whether everything passes and nothing at all is held against the service.
+    package var isCalm: Bool { trip == nil && signs.isEmpty && refused.isEmpty }
+
+    /// A push to this phone wants to go. It is noted as waiting until the service shows a sign of life.
+    package mutating func admit(
+        phone: Int, at now: MonotonicInstant, lot: Double
+    ) -> (admission: Admission, change: Change?) {
+        var change: Change?
+        if trip == nil {
+            change = openIfOutage(at: now, lot: lot)
+            guard change != nil else {
+                note(phone, at: now, countsFrom: now.advanced(by: Self.patience))
+                return (.pass, nil)
+            }
+        }
+        guard var trip else { return (.pass, change) }
+        defer { self.trip = trip }
+        guard now >= trip.nextProbe else {
+            return (.refuse(trip.cause, age: now.duration(since: trip.openedAt)), change)
+        }
+        // The probe before this one has not come back.
+        if trip.probe != nil { trip.failedProbes += 1 }
+        lastProbe += 1
+        trip.probe = lastProbe
+        trip.nextProbe = now.advanced(
+            by: max(Self.probePatience, Self.spread(trip.cause.pause(afterProbes: trip.failedProbes), lot)))
+        return (.probe(lastProbe), change)
+    }
+
+    /// A push that was let through has ended.
+    ///
+    /// - Parameters:
+    ///   - probe: its number if it was one.
+    ///   - phone: says which phone it was for, and nothing more.
+    ///   - lot: from 0 to 1, spreads the next probe.
+    package mutating func conclude(
+        _ health: Health, probe: Int?, phone: Int, at now: MonotonicInstant, lot: Double
+    ) -> Change? {
+        let isProbe = probe != nil && probe == trip?.probe
+        switch health {
+        case .well:
+            refused = []
+            return liveSign(closing: true, at: now)
+        case .answering:
+            let change = liveSign(closing: trip?.cause.isOutage == true, at: now)
+            if isProbe { leaveAlone(failed: false, trip?.cause, at: now, lot: lot) }
+            return change
+        case .refusing(let cause):
+            signs = []
+            if trip != nil {
+                if isProbe { leaveAlone(failed: true, cause, at: now, lot: lot) }
+                return nil
+            }
+            if refusal != cause { refused = [] }
+            refusal = cause
+            if !refused.contains(phone) { refused.append(phone) }
+            return refused.count >= cause.leastPhones ? open(cause, at: now, lot: lot) : nil
+        case .ailing(let cause):
+            if trip != nil {
+                if isProbe { leaveAlone(failed: true, cause, at: now, lot: lot) }
+                return nil
+            }
+            ailment = cause
+            note(phone, at: now, countsFrom: now)
+            return openIfOutage(at: now, lot: lot)
+        case .unknown:
+            // Nothing was learned, so the next one may try.
+            if isProbe {
+                trip?.probe = nil
+                trip?.nextProbe = now
+            }
+            return nil
+        }
+    }
+
+    private mutating func liveSign(closing: Bool, at now: MonotonicInstant) -> Change? {
+        signs = []
+        ailment = .timeout
+        guard closing, let trip else { return nil }
+        self.trip = nil
+        return .closed(trip.cause, after: now.duration(since: trip.openedAt))
+    }
+
+    private mutating func note(_ phone: Int, at now: MonotonicInstant, countsFrom: MonotonicInstant) {
+        if let index = signs.firstIndex(where: { $0.phone == phone }) {
+            signs[index].countsFrom = min(signs[index].countsFrom, countsFrom)
+        } else if signs.count < ailment.leastPhones {
+            signs.append(Sign(phone: phone, began: now, countsFrom: countsFrom))
+        }
+    }
+
+    private mutating func openIfOutage(at now: MonotonicInstant, lot: Double) -> Change? {
+        guard signs.count >= ailment.leastPhones, signs.allSatisfy({ $0.countsFrom <= now }),
+            let first = signs.map(\.began).min(), now.duration(since: first) >= Self.leastOutage
+        else { return nil }
+        return open(ailment, at: now, lot: lot)
+    }
+
+    private mutating func open(_ cause: BreakerCause, at now: MonotonicInstant, lot: Double) -> Change {
+        signs = []
+        refused = []
+        trip = Trip(
+            cause: cause, openedAt: now, nextProbe: now.advanced(by: Self.spread(cause.pause(afterProbes: 0), lot)))
+        return .opened(cause)
+    }
+
+    private mutating func leaveAlone(failed: Bool, _ cause: BreakerCause?, at now: MonotonicInstant, lot: Double) {
+        guard var trip, let cause else { return }
+        trip.cause = cause
+        if failed { trip.failedProbes += 1 }
+        trip.probe = nil
+        trip.nextProbe = now.advanced(by: Self.spread(cause.pause(afterProbes: trip.failedProbes), lot))
+        self.trip = trip
+    }
+
+    /// A fifth to either side, so that relays that an outage hit together do not probe together.
+    private static func spread(_ pause: Duration, _ lot: Double) -> Duration { pause * (0.8 + 0.4 * lot) }
+}

@@ -1,0 +1,275 @@
+import PushModel
+import PushServices
+import Testing
+
+/// The breaker alone: signs and instants go in, and whether the service is asked comes out.
+@Suite(.timeLimit(.minutes(1)))
+struct CircuitBreakerTests {
+    /// A breaker and a clock that it is handed.
+    struct Bench {
+        var breaker = CircuitBreaker()
+        var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+        /// In the middle: no spread.
+        var lot = 0.5
+
+        mutating func wait(_ duration: Duration) { now = now.advanced(by: duration) }
+
+        mutating func admit(_ phone: Int = 1) -> CircuitBreaker.Admission {
+            breaker.admit(phone: phone, at: now, lot: lot).admission
+        }
+
+        @discardableResult
+        mutating func end(_ health: Health, _ phone: Int = 1, probe: Int? = nil) -> CircuitBreaker.Change? {
+            breaker.conclude(health, probe: probe, phone: phone, at: now, lot: lot)
+        }
+
+        /// The number of the probe that may go now.
+        mutating func probe() throws -> Int {
+            guard case .probe(let number) = admit() else { throw NoProbe() }
+            return number
+        }
+
+        static func open(_ cause: BreakerCause) throws -> Bench {
+            var bench = Bench()
+            if cause.isOutage {
+                for phone in 1...10 { bench.end(.ailing(cause), phone) }
+                bench.wait(.seconds(2))
+                bench.end(.ailing(cause), 1)
+            } else {
+                for phone in 1...20 { bench.end(.refusing(cause), phone) }
+            }
+            try #require(bench.breaker.open?.cause == cause)
+            return bench
+        }
+    }
+
+    struct NoProbe: Error {}
+
+    @Test func `it is closed at first, and stays so while all goes well`() {
+        var bench = Bench()
+        for phone in 1...1000 {
+            #expect(bench.admit(phone) == .pass)
+            #expect(bench.end(.well, phone) == nil)
+            bench.wait(.milliseconds(1))
+        }
+        #expect(bench.breaker.isCalm)
+    }
+
+    // MARK: Opening
+
+    @Test(arguments: [
+        (BreakerCause.credentials, 3), (.tokenUpdates, 3), (.untrusted, 3), (.foreignProject, 20),
+    ])
+    func `so many phones that are refused in a row open it`(_ cause: BreakerCause, _ phones: Int) {
+        var bench = Bench()
+        for phone in 1..<phones { #expect(bench.end(.refusing(cause), phone) == nil) }
+        #expect(bench.end(.refusing(cause), phones) == .opened(cause))
+        #expect(bench.admit() == .refuse(cause, age: .zero))
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `one phone alone never opens it, whatever it meets and however long`(_ cause: BreakerCause) {
+        var bench = Bench()
+        for _ in 0..<1000 {
+            #expect(bench.admit(7) == .pass)
+            #expect(bench.end(cause.isOutage ? .ailing(cause) : .refusing(cause), 7) == nil)
+            bench.wait(.seconds(1))
+        }
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `a success in between begins the row anew`(_ cause: BreakerCause) {
+        var bench = Bench()
+        for round in 0..<100 {
+            for phone in 1..<cause.leastPhones {
+                #expect(bench.end(cause.isOutage ? .ailing(cause) : .refusing(cause), round * 100 + phone) == nil)
+                bench.wait(.seconds(1))
+            }
+            bench.end(.well, 0)
+        }
+    }
+
+    @Test func `refusals of several kinds are not added up`() {
+        var bench = Bench()
+        for phone in 1...19 { #expect(bench.end(.refusing(.foreignProject), phone) == nil) }
+        for phone in 20...21 { #expect(bench.end(.refusing(.credentials), phone) == nil) }
+        #expect(bench.end(.refusing(.credentials), 22) == .opened(.credentials))
+    }
+
+    @Test(arguments: [BreakerCause.timeout, .unreachable, .unavailable])
+    func `nothing but failures for a while opens it, many at one moment do not`(_ cause: BreakerCause) {
+        var bench = Bench()
+        for phone in 1...1000 { #expect(bench.end(.ailing(cause), phone) == nil) }
+        bench.wait(.milliseconds(1999))
+        #expect(bench.end(.ailing(cause), 1001) == nil)
+        bench.wait(.milliseconds(1))
+        #expect(bench.end(.ailing(cause), 1002) == .opened(cause))
+    }
+
+    @Test func `an answer of any kind ends a row of failures`() {
+        for sign in [Health.answering, .refusing(.credentials), .well] {
+            var bench = Bench()
+            for phone in 1...10 { bench.end(.ailing(.unreachable), phone) }
+            bench.end(sign, 11)
+            bench.wait(.seconds(60))
+            #expect(bench.end(.ailing(.unreachable), 12) == nil)
+        }
+    }
+
+    @Test func `ten phones that wait for two seconds, with nothing heard meanwhile, open it for the eleventh`() {
+        var bench = Bench()
+        for phone in 1...10 {
+            #expect(bench.admit(phone) == .pass)
+            bench.wait(.milliseconds(10))
+        }
+        bench.wait(.milliseconds(1989))
+        #expect(bench.admit(11) == .pass)
+        bench.wait(.milliseconds(1))
+        let (admission, change) = bench.breaker.admit(phone: 12, at: bench.now, lot: 0.5)
+        #expect(admission == .refuse(.timeout, age: .zero))
+        #expect(change == .opened(.timeout))
+    }
+
+    @Test func `a burst right after one phone's long silence does not open it`() {
+        var bench = Bench()
+        _ = bench.admit(1)
+        bench.wait(.seconds(15))
+        bench.end(.ailing(.timeout), 1)
+        for phone in 2...500 { #expect(bench.admit(phone) == .pass) }
+        bench.wait(.milliseconds(100))
+        bench.end(.well, 2)
+        #expect(bench.admit(501) == .pass)
+        #expect(bench.breaker.open == nil)
+    }
+
+    // MARK: Half-open
+
+    @Test(arguments: [
+        (BreakerCause.unreachable, [1000, 2000, 3000, 3000]), (.timeout, [1000, 2000, 3000]),
+        (.unavailable, [1000, 2000, 3000]), (.untrusted, [5000, 10_000, 20_000, 40_000, 60_000, 60_000]),
+        (.credentials, [60_000, 120_000, 240_000, 300_000, 300_000]),
+        (.foreignProject, [60_000, 120_000, 240_000, 300_000]), (.tokenUpdates, [60_000, 60_000, 60_000]),
+    ])
+    func `after each pause one probe goes and no more, and each that fails makes the pause longer`(
+        _ cause: BreakerCause, _ pauses: [Int]
+    ) throws {
+        var bench = try Bench.open(cause)
+        for pause in pauses {
+            bench.wait(.milliseconds(pause - 1))
+            guard case .refuse = bench.admit() else {
+                Issue.record("a probe before \(pause) ms were over")
+                return
+            }
+            bench.wait(.milliseconds(1))
+            let probe = try bench.probe()
+            for phone in 2...100 {
+                guard case .refuse(cause, _) = bench.admit(phone) else {
+                    Issue.record("a second probe")
+                    return
+                }
+            }
+            #expect(bench.end(cause.isOutage ? .ailing(cause) : .refusing(cause), probe: probe) == nil)
+        }
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `the first success closes it, and all pass at once`(_ cause: BreakerCause) throws {
+        var bench = try Bench.open(cause)
+        bench.wait(.seconds(300))
+        let probe = try bench.probe()
+        #expect(bench.end(.well, probe: probe) == .closed(cause, after: .seconds(300)))
+        #expect((1...100).allSatisfy { bench.admit($0) == .pass })
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `a success of a push that was under way closes it too`(_ cause: BreakerCause) throws {
+        var bench = try Bench.open(cause)
+        #expect(bench.end(.well) == .closed(cause, after: .zero))
+    }
+
+    @Test(arguments: BreakerCause.allCases)
+    func `failures of pushes that were under way neither prolong nor reopen it`(_ cause: BreakerCause) throws {
+        var bench = try Bench.open(cause)
+        for phone in 1...100 { #expect(bench.end(.ailing(.timeout), phone) == nil) }
+        for phone in 1...100 { #expect(bench.end(.refusing(.credentials), phone) == nil) }
+        bench.wait(cause.pause(afterProbes: 0))
+        _ = try bench.probe()
+    }
+
+    @Test(arguments: [(BreakerCause.timeout, true), (.unreachable, true), (.credentials, false), (.untrusted, false)])
+    func `an answer that says nothing of credentials ends an outage and nothing else`(
+        _ cause: BreakerCause, _ closes: Bool
+    ) throws {
+        var bench = try Bench.open(cause)
+        bench.wait(cause.pause(afterProbes: 0))
+        let probe = try bench.probe()
+        let change = bench.end(.answering, probe: probe)
+        #expect((change != nil) == closes)
+    }
+
+    @Test func `a probe that never comes back makes room for the next`() throws {
+        var bench = try Bench.open(.timeout)
+        bench.wait(.seconds(1))
+        let lost = try bench.probe()
+        bench.wait(.milliseconds(2999))
+        guard case .refuse = bench.admit() else { throw NoProbe() }
+        bench.wait(.milliseconds(1))
+        let probe = try bench.probe()
+        #expect(probe != lost)
+        // The lost one's end changes nothing for the new one.
+        bench.end(.ailing(.timeout), probe: lost)
+        #expect(bench.end(.well, probe: probe) != nil)
+    }
+
+    @Test func `a probe from which nothing was learned is followed by another`() throws {
+        var bench = try Bench.open(.credentials)
+        bench.wait(.seconds(60))
+        let probe = try bench.probe()
+        bench.end(.unknown, probe: probe)
+        _ = try bench.probe()
+    }
+
+    @Test func `from an outage to a refusal the cause follows the probe`() throws {
+        var bench = try Bench.open(.unreachable)
+        bench.wait(.seconds(1))
+        let probe = try bench.probe()
+        bench.end(.refusing(.credentials), probe: probe)
+        #expect(bench.breaker.open?.cause == .credentials)
+        bench.wait(.seconds(100))
+        guard case .refuse = bench.admit() else { throw NoProbe() }
+    }
+
+    @Test(arguments: [(0.0, 800), (0.5, 1000), (1.0, 1200)])
+    func `the lot spreads the probes of many relays`(_ lot: Double, _ pause: Int) {
+        var bench = Bench()
+        bench.lot = lot
+        for phone in 1...10 { bench.end(.ailing(.unreachable), phone) }
+        bench.wait(.seconds(2))
+        bench.end(.ailing(.unreachable), 1)
+        bench.wait(.milliseconds(pause - 1))
+        if case .probe = bench.admit() { Issue.record("too early") }
+        bench.wait(.milliseconds(1))
+        if case .refuse = bench.admit() { Issue.record("too late") }
+    }
+
+    // MARK: What senders are told
+
+    @Test(arguments: [
+        (BreakerCause.credentials, DeliveryOutcome.deferred(.credentials, retryAfter: .seconds(300))),
+        (.foreignProject, .deferred(.credentials, retryAfter: .seconds(300))),
+        (.tokenUpdates, .deferred(.serviceThrottled, retryAfter: .seconds(1200))),
+        (.untrusted, .failed(.unreachable, retryAfter: .seconds(60))),
+        (.unreachable, .failed(.unreachable, retryAfter: .seconds(10))),
+        (.timeout, .failed(.timeout, retryAfter: .seconds(10))),
+        (.unavailable, .deferred(.serviceUnavailable, retryAfter: .seconds(10))),
+    ])
+    func `each cause has its reason and its wait`(_ cause: BreakerCause, _ outcome: DeliveryOutcome) {
+        #expect(cause.outcome(age: .zero, lot: 0) == outcome)
+        #expect(cause.outcome(age: .zero, lot: 1) != outcome)
+    }
+
+    @Test func `after twenty minutes nobody is sent away for twenty more`() {
+        let told = BreakerCause.tokenUpdates.outcome(age: .seconds(1300), lot: 0)
+        #expect(told == .deferred(.serviceThrottled, retryAfter: .seconds(60)))
+    }
+}

@@ -1,0 +1,205 @@
+import PushModel
+import PushServices
+import Telemetry
+import Testing
+
+@testable import HTTP2Client
+
+/// Both services with their breakers: after what, and until when, nothing leaves.
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceBreakerTests {
+    static let appleRefusals = [
+        "400 BadTopic", "400 MissingTopic", "400 TopicDisallowed", "403 ExpiredProviderToken",
+        "403 InvalidProviderToken", "403 MissingProviderToken", "403 Forbidden", "403 BadCertificate",
+        "403 BadCertificateEnvironment", "403 BadEnvironmentKeyIdInToken", "403 UnrelatedKeyIdInToken",
+        "429 TooManyProviderTokenUpdates",
+    ]
+
+    static func parts(_ text: String) -> (status: Int, reason: String) {
+        (Int(text.prefix(3)) ?? 0, String(text.dropFirst(4)))
+    }
+
+    @Test(arguments: appleRefusals)
+    func `three phones for which Apple refuses our credentials are enough`(_ text: String) async {
+        let (status, reason) = Self.parts(text)
+        let apple = ScriptedService.apple { _, _ in refusal(status, reason) }
+        for phone in 1...3 { _ = await apple.push(to: phone) }
+        let asked = apple.pool.calls.count
+        let cause = reason == "TooManyProviderTokenUpdates" ? BreakerCause.tokenUpdates : .credentials
+        #expect(apple.log.changes == [.opened(cause)])
+        for phone in 1...100 {
+            switch await apple.push(to: phone) {
+            case .deferred(.credentials, let wait): #expect((.seconds(300) ... .seconds(360)).contains(wait))
+            case .deferred(.serviceThrottled, let wait): #expect((.seconds(1200) ... .seconds(1440)).contains(wait))
+            case let other: Issue.record("\(other)")
+            }
+        }
+        #expect(apple.pool.calls.count == asked)
+        // One goes after the pause; when it goes well, all do.
+        apple.pool.follow { _, _ in answer(200) }
+        apple.time.advance(by: .seconds(72))
+        for phone in 1...10 { #expect(await apple.push(to: phone) == .accepted) }
+        #expect(apple.log.changes.count == 2)
+    }
+
+    @Test(
+        arguments: appleRefusals + [
+            "400 BadDeviceToken", "400 DeviceTokenNotForTopic", "410 Unregistered", "429 TooManyRequests",
+            "413 PayloadTooLarge", "400 BadPriority", "500 InternalServerError", "503 ServiceUnavailable", "418 Teapot",
+        ])
+    func `one phone of which Apple says so costs the others nothing`(_ text: String) async {
+        let (status, reason) = Self.parts(text)
+        let apple = ScriptedService.apple { _, call in call.token == "13" ? refusal(status, reason) : answer(200) }
+        for _ in 0..<200 { _ = await apple.push(to: 13) }
+        #expect(apple.log.changes.isEmpty)
+        #expect(await apple.push(to: 1) == .accepted)
+    }
+
+    @Test(arguments: [
+        "400 BadDeviceToken", "400 DeviceTokenNotForTopic", "410 Unregistered", "429 TooManyRequests",
+        "413 PayloadTooLarge", "400 BadPriority", "418 Teapot",
+    ])
+    func `what is about a phone or a push never opens it, however many there are`(_ text: String) async {
+        let (status, reason) = Self.parts(text)
+        let apple = ScriptedService.apple { _, _ in refusal(status, reason) }
+        for phone in 0..<200 {
+            _ = await apple.push(to: phone)
+            apple.time.advance(by: .seconds(1))
+        }
+        #expect(apple.log.changes.isEmpty)
+        #expect(apple.pool.calls.count == 200)
+    }
+
+    struct GoogleRow: Sendable, CustomTestStringConvertible {
+        var name: String
+        var status: Int
+        var body: String
+        /// Phones after which nothing leaves any more; nil for never.
+        var phones: Int?
+        var testDescription: String { name }
+    }
+
+    static let google: [GoogleRow] = [
+        .init(name: "F10", status: 401, body: FCMAnswerTests.google("UNAUTHENTICATED"), phones: 3),
+        .init(
+            name: "F11", status: 401,
+            body: FCMAnswerTests.google(
+                "UNAUTHENTICATED", details: FCMAnswerTests.fcmError("THIRD_PARTY_AUTH_ERROR")), phones: nil),
+        .init(
+            name: "F12", status: 403,
+            body: FCMAnswerTests.google("PERMISSION_DENIED", details: FCMAnswerTests.fcmError("SENDER_ID_MISMATCH")),
+            phones: 20),
+        .init(name: "F13", status: 403, body: FCMAnswerTests.google("PERMISSION_DENIED"), phones: 3),
+        .init(name: "F13 as a page", status: 403, body: FCMAnswerTests.html, phones: 3),
+        .init(name: "F14", status: 404, body: FCMAnswerTests.html, phones: 3),
+        .init(name: "F3", status: 404, body: FCMAnswerTests.google("NOT_FOUND"), phones: nil),
+        .init(
+            name: "F2", status: 404,
+            body: FCMAnswerTests.google("NOT_FOUND", details: FCMAnswerTests.fcmError("UNREGISTERED")), phones: nil),
+        .init(
+            name: "F4", status: 400,
+            body: FCMAnswerTests.google("INVALID_ARGUMENT", details: FCMAnswerTests.violations("message.token")),
+            phones: nil),
+        .init(name: "F8", status: 400, body: FCMAnswerTests.google("INVALID_ARGUMENT"), phones: nil),
+        .init(name: "F9", status: 400, body: FCMAnswerTests.html, phones: nil),
+        .init(name: "F16", status: 429, body: "", phones: nil),
+        .init(name: "F22", status: 302, body: "", phones: 3),
+    ]
+
+    @Test(arguments: google)
+    func `Google's refusals of us open it, those of a phone do not`(_ row: GoogleRow) async {
+        let google = ScriptedService.google { _, _ in answer(row.status, row.body) }
+        for phone in 1...60 { _ = await google.push(to: phone) }
+        let pushes = row.phones ?? 60
+        // A 401 is repeated with another token; here there is only the one.
+        #expect(google.pool.calls.count == pushes)
+        #expect(google.log.changes.count == (row.phones == nil ? 0 : 1))
+    }
+
+    @Test(arguments: [500, 502, 503])
+    func `nothing but faults for two seconds is an outage for either service`(_ status: Int) async {
+        for service in [
+            ScriptedService.apple { _, _ in answer(status) }, ScriptedService.google { _, _ in answer(status) },
+        ] {
+            for phone in 0..<300 {
+                _ = await service.push(to: phone)
+                service.time.advance(by: .milliseconds(10))
+            }
+            #expect(service.log.changes == [.opened(.unavailable)])
+            let asked = service.pool.calls.count
+            #expect(asked < 2 * 210)
+            guard case .deferred(.serviceUnavailable, let wait) = await service.push() else {
+                Issue.record("not told as an outage")
+                return
+            }
+            #expect((.seconds(10) ... .seconds(20)).contains(wait))
+            // Well again, it is noticed within five seconds.
+            service.pool.follow { _, _ in answer(200) }
+            service.time.advance(by: .seconds(4))
+            #expect(await service.push() == .accepted)
+            #expect(service.log.changes.count == 2)
+        }
+    }
+
+    @Test(arguments: [
+        (HTTP2Failure.unreachable(.connectTimeout), BreakerCause.unreachable),
+        (.unreachable(.backingOff(after: .noAnswer)), .unreachable), (.notSent(.waitedTooLong), .timeout),
+        (.unknownOutcome(.timeout), .timeout), (.unknownOutcome(.connectionLost), .unreachable),
+    ])
+    func `so is a service that gives no answers`(_ failure: HTTP2Failure, _ cause: BreakerCause) async {
+        let apple = ScriptedService.apple { _, _ in .failure(failure) }
+        for phone in 0..<300 {
+            _ = await apple.push(to: phone)
+            apple.time.advance(by: .milliseconds(10))
+        }
+        #expect(apple.log.changes == [.opened(cause)])
+    }
+
+    @Test(arguments: [Unreachable.certificateNotTrusted(code: 20), .certificateForAnotherHost, .notHTTP2])
+    func `a stranger in the service's place is left alone after three phones`(_ cause: Unreachable) async {
+        let apple = ScriptedService.apple { _, _ in .failure(.unreachable(cause)) }
+        for phone in 1...100 { _ = await apple.push(to: phone) }
+        #expect(apple.pool.calls.count == 3)
+        #expect(apple.log.changes == [.opened(.untrusted)])
+    }
+
+    @Test(arguments: [HTTP2Failure.overloaded, .notSent(.closing), .unknownOutcome(.closing)])
+    func `what is the relay's own doing is not held against the service`(_ failure: HTTP2Failure) async {
+        let apple = ScriptedService.apple { _, _ in .failure(failure) }
+        for phone in 0..<300 {
+            _ = await apple.push(to: phone)
+            apple.time.advance(by: .milliseconds(100))
+        }
+        apple.pool.follow { _, _ in answer(200) }
+        apple.time.advance(by: .seconds(4))
+        #expect(await apple.push() == .accepted)
+    }
+
+    @Test func `an account that Google refuses costs one request a minute and opens it`() async {
+        let google = ScriptedService.google { _, _ in answer(200) }
+        google.endpoint.follow { _, _ in answer(400, #"{"error":"invalid_grant","error_description":"x"}"#) }
+        for phone in 1...100 { _ = await google.push(to: phone) }
+        #expect(google.endpoint.calls.count == 1)
+        #expect(google.pool.calls.isEmpty)
+        #expect(google.log.changes == [.opened(.credentials)])
+    }
+
+    @Test(arguments: [
+        (#"{"reason":"BadCertificateEnvironment"}"#, Health.refusing(.credentials)),
+        (#"{"reason":"InvalidProviderToken"}"#, .refusing(.credentials)),
+        (#"{"reason":"Shutdown"}"#, .unknown), (#"{"reason":"IdleTimeout"}"#, .unknown), ("", .unknown),
+        ("{", .unknown),
+        ("Maximum active streams violated for this endpoint.", .unknown), (#"{"reason":"NeverHeardOf"}"#, .unknown),
+    ])
+    func `a goodbye for our credentials' sake counts as a refusal`(_ text: String, _ health: Health) {
+        #expect(APNsGoodbye.health(text) == health)
+        let log = BreakerLog()
+        let breaker = ServiceBreaker(.apns, observer: log)
+        for number in 1...3 {
+            APNsGoodbye.note(
+                .goAway(HTTP2ConnectionID(number: UInt64(number)), code: 0, debug: text), for: breaker,
+                at: MonotonicInstant(nanoseconds: 0))
+        }
+        #expect(log.changes == (health == .unknown ? [] : [.opened(.credentials)]))
+    }
+}
