@@ -2,7 +2,9 @@ import PushModel
 import PushServices
 import PushSimulator
 
-/// What Apple and Google may answer. Above all: which of it may end a registration, said independently of the tables that
+@testable import HTTP2Client
+
+/// What Apple, Google and a proxy may answer. Above all: which of it may end a registration, said independently of the tables that
 /// decide it (docs/decisions/bare-404-from-fcm.md). The simulator's reader of JSON is the other opinion.
 enum AnswersTarget {
     private static let now = WallInstant(milliseconds: 1_700_000_000_000)
@@ -13,10 +15,11 @@ enum AnswersTarget {
         let status = input.word() % 1000
         let field = input.byte() % 2 == 0 ? nil : input.line().text
         let body = input.rest()
-        switch which % 3 {
+        switch which % 4 {
         case 0: checkAPNs(status, field, body)
         case 1: checkFCM(status, field, body)
-        default: checkOAuth(status, body)
+        case 2: checkOAuth(status, body)
+        default: checkProxy(body)
         }
     }
 
@@ -93,6 +96,30 @@ enum AnswersTarget {
                 || isUnreadable(body, naming: "access_token", oneOf: ["\""]), "a token is the body's own")
         expect(grant.lifetime > .zero && grant.lifetime <= .seconds(86_400), "a lifetime is within its bounds")
         expect("\(grant.token)".utf8.count < 40, "a token does not print")
+    }
+
+    /// The answer to a `CONNECT`: where it is cut changes nothing, and a tunnel stands by a 2xx alone.
+    private static func checkProxy(_ bytes: [UInt8]) {
+        var whole = ProxyAnswer()
+        let (taken, verdict) = whole.take(bytes)
+        var single = ProxyAnswer()
+        var count = 0
+        var last = ProxyAnswer.Verdict.wantsMore
+        while last == .wantsMore, count < bytes.count {
+            let step = single.take(CollectionOfOne(bytes[count]))
+            expect(step.taken == 1, "a byte is taken")
+            (count, last) = (count + 1, step.verdict)
+        }
+        expect(count == taken && last == verdict, "single bytes change nothing")
+        expect(taken <= ProxyAnswer.longestHead + 1, "no more is read than a head may be")
+        guard verdict == .opened else { return }
+        let lines = bytes.prefix(taken).split(separator: 0x0A, omittingEmptySubsequences: false)
+            .map { $0.last == 0x0D ? $0.dropLast() : $0 }
+        expect(lines.count >= 3 && lines.suffix(2).allSatisfy(\.isEmpty), "a tunnel begins behind an empty line")
+        // The last head's first line: that behind the last empty one but for the end.
+        let head = lines.dropLast(2).split(whereSeparator: \.isEmpty).last ?? []
+        let status = (head.first.map(Array.init) ?? []).text
+        expect(status.hasPrefix("HTTP/1.") && status.dropFirst(8).hasPrefix(" 2"), "a tunnel stands by a 2xx")
     }
 
     private static func checkCommon(_ answer: some ServiceAnswer, _ status: Int) {

@@ -6,9 +6,10 @@ import Synchronization
 
 /// Bytes to a whole HTTP server over a socket, and after them so much junk that no request can go on waiting for more.
 ///
-/// - The connection comes to its end.
-/// - What came back is answers of HTTP/1.1 and nothing else, each whole (RFC 9112), but for what the library closes over.
-/// - Each request that was handled has one answer, in order; nothing else has one of the handler's answers.
+/// - What is handled, and what is refused at the end, is what `RequestRulesAgain` says.
+/// - Each request that was handled has one answer, in order, and the refusal one after them; nothing else comes back but
+///   leave to send a body, where somebody asked for it.
+/// - Every answer is whole (RFC 9112) and says what becomes of the connection, which comes to its end.
 /// - No descriptor stays open.
 enum HTTPServerTarget {
     private static let handler = Handler()
@@ -23,45 +24,49 @@ enum HTTPServerTarget {
         handler.handled.withLock { $0 = [] }
         let socket = LoopbackSocket.connected(to: server.port, number: number)
         // In at most 16 pieces, or in one.
-        let isWhole = socket.send(matter, pieces: pieces == 0 ? matter.count : max(pieces, matter.count / 16))
-        if isWhole { _ = socket.send(junk, pieces: junk.count) }
+        let isSent =
+            socket.send(matter, pieces: pieces == 0 ? matter.count : max(pieces, matter.count / 16))
+            && socket.send(junk, pieces: junk.count)
+        expect(isSent, "a server reads on until its answers are read")
         var received: [UInt8] = []
         while let more = socket.receive() { received += more }
         socket.close()
-        check(received, handler.handled.withLock { $0 })
+        check(received, RequestRulesAgain.judgeAll(matter + junk), handler.handled.withLock { $0 })
+        if !matter.text.lowercased().contains("100-continue") {
+            expect(!received.text.contains(" 100 Continue"), "leave is given to who asks")
+        }
         expect(LoopbackSocket.lowestFreeDescriptor < 400, "descriptors are given back")
     }
 
     /// More than a head or a body may be, and no line of it means anything to HTTP.
     private static let junk = Array(String(repeating: String(repeating: "?", count: 62) + "\r\n", count: 512).utf8)
 
-    private static func check(_ received: [UInt8], _ handled: [Handled]) {
+    private static func check(_ received: [UInt8], _ judged: [RequestRulesAgain.Verdict], _ handled: [Handled]) {
         var answers = Answers(received)
-        var next = 0
-        var isClosed = false
-        while let head = answers.head() {
-            expect(!isClosed, "nothing follows an answer that closes")
-            if head.status == 100 { continue }
-            let ours = head["x-number"].flatMap { Int($0) }
-            if let ours {
-                expect(next < handled.count && ours == next, "answers come in the order of their requests")
-                let request = handled[next]
-                next += 1
-                expect(head.status == 200, "a handler's status is sent")
-                guard let body = answers.body(head, isToHead: request.method == .head) else { break }
-                if request.method != .head { expect(body.count == request.body, "a handler's body is sent") }
-            } else {
-                expect(head.status >= 400, "only the handler says that it is well")
-                expect(next == handled.count, "what is refused ends the conversation")
-                let isToHead = answers.isAtEnd
-                guard answers.body(head, isToHead: isToHead) != nil else { break }
-                expect(head["connection"]?.lowercased() == "close", "a refusal closes")
+        var number = 0
+        conversation: for verdict in judged {
+            guard let head = answers.finalHead() else { fail("every request is answered: \(verdict)") }
+            switch verdict {
+            case .open: fail("junk is no request")
+            case .whole(let request, _):
+                expect(head.status == 200 && head["x-number"] == "\(number)", "answers come in order")
+                guard number < handled.count else { fail("what is answered was handled") }
+                expect(handled[number] == Handled(request), "what is handled is what was sent")
+                number += 1
+                let body = answers.body(head, isToHead: request.method == "HEAD")
+                expect(request.method == "HEAD" || body == request.body, "a handler's body is sent")
+                let wanted: String? = request.stays ? (request.isHTTP11 ? nil : "keep-alive") : "close"
+                expect(head["connection"] == wanted, "an answer says what becomes of the connection")
+                if !request.stays { break conversation }
+            case .refused(let statuses):
+                expect(statuses.contains(head.status) && head["x-refused"] == "yes", "a refusal has its status")
+                expect(head["connection"] == "close", "a refusal closes")
+                // To a HEAD it has no body.
+                if !answers.isAtEnd { _ = answers.body(head, isToHead: false) }
             }
-            isClosed = head["connection"]?.lowercased() == "close"
         }
-        expect(answers.isAtEnd || answers.isCut, "there is nothing between the answers")
-        // After a reset the last answers may be lost, so there may be fewer; more there cannot be.
-        expect(next <= handled.count, "nothing is answered that was not asked")
+        expect(answers.isAtEnd, "nothing follows an answer that closes")
+        expect(number == handled.count, "nothing is handled that is not answered")
     }
 
     private static func start() -> HTTPServer {
@@ -74,7 +79,7 @@ enum HTTPServerTarget {
                 on: loop, listener: try .open(host: "0.0.0.0", port: 0), configuration: configuration, handler: handler)
             let ready = Atomic(false)
             Task(executorPreference: loop) {
-                try await server.start()
+                await server.start()
                 ready.store(true, ordering: .releasing)
             }
             while !ready.load(ordering: .acquiring) { usleep(100) }
@@ -85,10 +90,23 @@ enum HTTPServerTarget {
     }
 }
 
-/// A request that reached the handler, as far as its answer depends on it.
-private struct Handled {
-    var method: HTTPMethod
-    var body: Int
+/// A request that reached the handler.
+private struct Handled: Equatable {
+    var method: String
+    var path: String
+    var query: String?
+    var body: [UInt8]
+    var retained: [String]
+
+    init(_ request: RequestRulesAgain.Request) {
+        (method, path, query) = (request.method, request.path, request.query)
+        (body, retained) = (request.body, request.retained)
+    }
+
+    init(_ request: HTTPRequest) {
+        (method, path, query) = (request.method.text, request.path, request.query)
+        (body, retained) = (request.body, request.values(of: "authorization") + request.values(of: "x-forwarded-for"))
+    }
 }
 
 /// Answers with the request's own body and its number; every second one in a task.
@@ -105,17 +123,12 @@ private final class Handler: HTTPRequestHandler {
     }
 
     func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {
-        HTTPResponse(status: 400, headers: [("x-refused", "yes")], body: Array("refused".utf8))
+        HTTPResponse(status: refusal.status, headers: [("x-refused", "yes")], body: Array("refused".utf8))
     }
 
     private func answer(_ request: HTTPRequest) -> HTTPResponse {
-        expect(request.body.count <= 8192, "a body is within its bound")
-        expect(request.path.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a path is visible ASCII")
-        for value in request.values(of: "authorization") {
-            expect(!value.utf8.contains { $0 < 0x20 && $0 != 9 }, "a value has no control characters")
-        }
         let number = handled.withLock { handled in
-            handled.append(Handled(method: request.method, body: request.body.count))
+            handled.append(Handled(request))
             return handled.count - 1
         }
         return HTTPResponse(status: 200, headers: [("x-number", "\(number)")], body: request.body)
@@ -133,27 +146,28 @@ private struct Answers {
 
     private let bytes: [UInt8]
     private var position = 0
-    /// Whether the last answer was cut off by the end of the connection.
-    private(set) var isCut = false
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// The next head; nil at the end, and where the rest is a part of one.
-    mutating func head() -> Head? {
-        guard !isAtEnd else { return nil }
-        var lines: [String] = []
-        while let line = line() {
-            if line.isEmpty { return head(lines) }
-            lines.append(line)
+    /// The next head that is an answer and no leave to go on; nil at the end.
+    mutating func finalHead() -> Head? {
+        while !isAtEnd {
+            var lines: [String] = []
+            while true {
+                let line = line()
+                if line.isEmpty { break }
+                lines.append(line)
+            }
+            let head = head(lines)
+            if head.status != 100 { return head }
         }
-        isCut = true
         return nil
     }
 
-    private mutating func line() -> String? {
-        guard let end = bytes[position...].firstIndex(of: 0x0A) else { return nil }
+    private mutating func line() -> String {
+        guard let end = bytes[position...].firstIndex(of: 0x0A) else { fail("a head is whole") }
         expect(end > position && bytes[end - 1] == 0x0D, "a line ends with CR LF")
         let line = bytes[position..<(end - 1)]
         expect(line.allSatisfy { (0x20...0x7E).contains($0) }, "a head is plain ASCII")
@@ -174,18 +188,14 @@ private struct Answers {
         return Head(status: status, fields: fields)
     }
 
-    /// The body of the answer; nil where it is cut off.
-    mutating func body(_ head: Head, isToHead: Bool) -> [UInt8]? {
+    /// The body of the answer.
+    mutating func body(_ head: Head, isToHead: Bool) -> [UInt8] {
         expect(head["transfer-encoding"] == nil, "an answer's length is known")
         guard let length = head["content-length"].flatMap({ Int($0) }) else { fail("an answer has a length") }
         expect(head.fields.count { $0.name == "content-length" } == 1, "an answer has one length")
         expect(head["date"] != nil, "an answer has a date")
         if isToHead { return [] }
-        guard bytes.count - position >= length else {
-            isCut = true
-            position = bytes.count
-            return nil
-        }
+        expect(bytes.count - position >= length, "a body is whole")
         defer { position += length }
         return Array(bytes[position..<(position + length)])
     }

@@ -22,8 +22,8 @@ struct Program {
 enum Target: String, CaseIterable, Sendable {
     /// Bytes to a whole HTTP server, over a socket.
     case httpServer = "http-server"
-    /// A request's head, checked in memory.
-    case requestHead = "request-head"
+    /// Bytes of requests to their reader, in memory.
+    case request
     /// Bodies of requests.
     case json
     /// The environment, the `.env` file, keys and accounts.
@@ -40,7 +40,7 @@ enum Target: String, CaseIterable, Sendable {
     func take(_ bytes: [UInt8]) {
         switch self {
         case .httpServer: HTTPServerTarget.take(bytes)
-        case .requestHead: RequestHeadTarget.take(bytes)
+        case .request: RequestTarget.take(bytes)
         case .json: JSONTarget.take(bytes)
         case .settings: SettingsTarget.take(bytes)
         case .dates: DatesTarget.take(bytes)

@@ -1,105 +1,121 @@
 @testable import HTTPServer
 
-/// A request's head, cut at its line ends as the library does it, to the check: what passes must also pass the rules of
-/// RFC 9112 as they are written down here, and what is in order by these must pass.
-enum RequestHeadTarget {
+/// Bytes of requests, one after the other, to the reader of the HTTP server, in memory.
+///
+/// - What is a request and what is refused, and with which status, is what `RequestRulesAgain` says.
+/// - It is the same wherever the bytes are cut.
+/// - What is kept until more comes is bounded.
+enum RequestTarget {
+    private static let rules = makeRules()
+
     static func take(_ bytes: [UInt8]) {
-        let head = Head(bytes)
-        guard let head else { return }
-        let target = RequestTarget(head.target.bytes.span, at: head.target.place)
-        var check = RequestHeadCheck(
-            method: head.method.bytes.span, at: Place(head.method), target: target,
-            version: head.version.bytes.span, at: Place(head.version), maximumFields: 100)
-        for field in head.fields {
-            check.add(
-                name: field.name.bytes.span, at: Place(field.name), value: field.value.bytes.span,
-                at: Place(field.value))
-        }
-        let refusal = check.refusal(end: head.end)
-        expect((refusal == nil) == isSound(head), "a head passes if it is sound, and only then: \(refusal as Any)")
-        if refusal == nil {
-            expect(check.isChunked || check.contentLength != nil || !head.hasBody, "the body's end is known")
-            expect(target.path.utf8.first == UInt8(ascii: "/"), "a path begins with a slash")
-            let whole = target.path + (target.query.map { "?" + $0 } ?? "")
-            expect(Array(whole.utf8) == head.target.bytes, "path and query are the target")
+        var input = Input(bytes)
+        let piece = 2 + Int(input.byte())
+        let cut = input.word()
+        let matter = input.rest()
+        let whole = read(matter, pieces: [matter.count])
+        let front = cut % (matter.count + 1)
+        expect(read(matter, pieces: [front, matter.count - front]) == whole, "a cut changes nothing")
+        expect(read(matter, pieces: lengths(of: matter.count, piece)) == whole, "pieces change nothing")
+        expect(read(matter, pieces: lengths(of: matter.count, 1)) == whole, "single bytes change nothing")
+
+        let judged = RequestRulesAgain.judgeAll(matter)
+        expect(judged.count == whole.count, "there are so many requests: \(whole), \(judged)")
+        for (outcome, verdict) in zip(whole, judged) {
+            switch (outcome, verdict) {
+            case (.open, .open): break
+            case (.whole(let mine, let length), .whole(let other, let otherLength)):
+                expect(mine == other && length == otherLength, "a request is what it is: \(mine), \(other)")
+            case (.refused(let refusal), .refused(let statuses)):
+                expect(statuses.contains(refusal.status), "a refusal has its status: \(refusal), \(statuses)")
+            default: fail("a request passes if it is sound, and only then: \(outcome), \(verdict)")
+            }
         }
     }
 
-    /// The rules once more, over the texts of the whole lines.
-    private static func isSound(_ head: Head) -> Bool {
-        let version = head.version.bytes.text
-        let fields = head.fields.map { (name: $0.name.bytes.text.lowercased(), value: $0.value.bytes) }
-        let values = { (name: String) in fields.filter { $0.name == name }.map(\.value.text) }
-        let token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz".utf8
-        let isToken = { (bytes: [UInt8]) in !bytes.isEmpty && bytes.allSatisfy { token.contains($0.lowercased) } }
-        guard ["HTTP/1.1", "HTTP/1.0"].contains(version), isToken(head.method.bytes),
-            head.method.bytes.text.uppercased() != "CONNECT", head.target.bytes.first == UInt8(ascii: "/"),
-            head.target.bytes.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
-            fields.count <= 100,
-            head.fields.allSatisfy({ isToken($0.name.bytes) }),
-            fields.allSatisfy({ $0.value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 9 } })
-        else { return false }
-        let hosts = values("host")
-        guard hosts.count == 1 || hosts.isEmpty && version == "HTTP/1.0" else { return false }
-        let hostLetters = "!$%&'*+-.~_:[]0123456789abcdefghijklmnopqrstuvwxyz".utf8
-        let host = (hosts.first ?? "").utf8.drop { $0 == 0x20 || $0 == 9 }
-        let hostEnd = host.lastIndex { $0 != 0x20 && $0 != 9 }
-        if let hostEnd, !host[...hostEnd].allSatisfy({ hostLetters.contains($0.lowercased) }) { return false }
-        if version == "HTTP/1.1", values("expect").contains(where: { $0.lowercased() != "100-continue" }) {
-            return false
-        }
-        let lengths = values("content-length")
-        let codings = values("transfer-encoding")
-        guard lengths.count <= 1, lengths.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } })
-        else { return false }
-        if codings.isEmpty { return true }
-        return lengths.isEmpty && version == "HTTP/1.1" && codings.count == 1 && codings[0].lowercased() == "chunked"
-    }
-}
-
-/// A head as the library would hand it over: each part with the place where it would stand.
-private struct Head {
-    struct Part {
-        var bytes: [UInt8]
-        var place: UInt
+    private static func makeRules() -> RequestRules {
+        var configuration = HTTPServerConfiguration()
+        configuration.retainedHeaders = ["authorization", "x-forwarded-for"]
+        return RequestRules(configuration)
     }
 
-    var method: Part
-    var target: Part
-    var version: Part
-    var fields: [(name: Part, value: Part)] = []
-    var end: UInt
-
-    var hasBody: Bool {
-        fields.contains { ["content-length", "transfer-encoding"].contains($0.name.bytes.text.lowercased()) }
+    private static func lengths(of count: Int, _ piece: Int) -> [Int] {
+        stride(from: 0, to: count, by: piece).map { min(piece, count - $0) }
     }
 
-    /// Nil where the lines are not of the shape that the library would take.
-    init?(_ bytes: [UInt8]) {
-        var place: UInt = 4096
-        var lines: [Part] = []
-        for line in bytes.text.split(separator: "\n", omittingEmptySubsequences: false) {
-            // What the library never hands on: a part ends at the first NUL.
-            guard !line.utf8.contains(0) else { return nil }
-            lines.append(Part(bytes: Array(line.utf8), place: place))
-            place += UInt(line.utf8.count) + 2
+    private enum Outcome: Equatable {
+        case open
+        case refused(HTTPRefusal)
+        case whole(RequestRulesAgain.Request, length: Int)
+    }
+
+    /// Reads as a connection does: what the reader leaves is there again with the next piece.
+    private static func read(_ bytes: [UInt8], pieces: [Int]) -> [Outcome] {
+        var outcomes: [Outcome] = []
+        var reader = RequestReader()
+        var begin = 0
+        var start = 0
+        var end = 0
+        for piece in pieces {
+            end += piece
+            reading: while start < end {
+                var position = 0
+                let progress = reader.read(bytes.span.extracting(start..<end), at: &position, rules: rules)
+                start += position
+                switch progress {
+                case .needsMore:
+                    expect(end - start <= rules.maximumHead, "what is kept is bounded")
+                    break reading
+                case .whole:
+                    outcomes.append(.whole(request(reader), length: start - begin))
+                    reader = RequestReader()
+                    begin = start
+                case .refused(let refusal): return outcomes + [.refused(refusal)]
+                }
+            }
         }
-        guard let first = lines.first else { return nil }
-        let words = first.bytes.split(separator: 0x20, omittingEmptySubsequences: false).map(Array.init)
-        guard words.count == 3 else { return nil }
-        method = Part(bytes: words[0], place: first.place)
-        target = Part(bytes: words[1], place: method.place + UInt(words[0].count) + 1)
-        version = Part(bytes: words[2], place: target.place + UInt(words[1].count) + 1)
-        for line in lines.dropFirst() {
-            guard let colon = line.bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-            let name = Part(bytes: Array(line.bytes[..<colon]), place: line.place)
-            let value = line.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-            fields.append((name, Part(bytes: Array(value), place: line.place + UInt(value.startIndex))))
-        }
-        end = place + 2
+        return outcomes + [.open]
+    }
+
+    private static func request(_ reader: RequestReader) -> RequestRulesAgain.Request {
+        var reader = reader
+        let (isHTTP11, stays) = (reader.head.isHTTP11, reader.head.keepsConnection)
+        let request = reader.takeRequest(peer: PeerAddress(high: 0, low: 1))
+        return RequestRulesAgain.Request(
+            method: request.method.text, path: request.path, query: request.query, isHTTP11: isHTTP11,
+            body: request.body, retained: rules.names.flatMap { request.values(of: $0.name) }, stays: stays)
     }
 }
 
-extension Place {
-    fileprivate init(_ part: Head.Part) { self.init(address: part.place, length: part.bytes.count) }
+extension HTTPMethod {
+    /// As it was sent.
+    var text: String {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .patch: "PATCH"
+        case .delete: "DELETE"
+        case .options: "OPTIONS"
+        case .other(let method): method
+        }
+    }
+}
+
+extension HTTPRefusal {
+    /// What it is answered with.
+    var status: Int {
+        switch self {
+        case .malformed: 400
+        case .requestTimeout: 408
+        case .bodyTooLarge: 413
+        case .targetTooLong: 414
+        case .expectationFailed: 417
+        case .headersTooLarge: 431
+        case .unsupportedTransferCoding: 501
+        case .unsupportedVersion: 505
+        case .tooManyConnections, .shuttingDown: 503
+        }
+    }
 }
