@@ -22,26 +22,28 @@ enum HTTPServerTarget {
         let matter = input.rest()
         number &+= 1
         handler.handled.withLock { $0 = [] }
+        let began = ContinuousClock.now
         let socket = LoopbackSocket.connected(to: server.port, number: number)
         // In at most 16 pieces, or in one.
         let isSent =
             socket.send(matter, pieces: pieces == 0 ? matter.count : max(pieces, matter.count / 16))
             && socket.send(junk, pieces: junk.count)
-        expect(isSent, "a server reads on until its answers are read")
         var received: [UInt8] = []
         while let more = socket.receive() { received += more }
         socket.close()
-        check(received, RequestRulesAgain.judgeAll(matter + junk), handler.handled.withLock { $0 })
-        if !matter.text.lowercased().contains("100-continue") {
-            expect(!received.text.contains(" 100 Continue"), "leave is given to who asks")
-        }
         expect(LoopbackSocket.lowestFreeDescriptor < 400, "descriptors are given back")
+        // A server waits two seconds for its last answer to be read. That a machine stood still so long is no finding.
+        if ContinuousClock.now - began > .seconds(1) { return }
+        expect(isSent, "a server reads on until its answers are read")
+        let leaves = check(received, RequestRulesAgain.judgeAll(matter + junk), handler.handled.withLock { $0 })
+        expect(leaves == 0 || matter.text.lowercased().contains("100-continue"), "leave is given to who asks")
     }
 
     /// More than a head or a body may be, and no line of it means anything to HTTP.
     private static let junk = Array(String(repeating: String(repeating: "?", count: 62) + "\r\n", count: 512).utf8)
 
-    private static func check(_ received: [UInt8], _ judged: [RequestRulesAgain.Verdict], _ handled: [Handled]) {
+    /// Holds what came back against the rules; how often leave to send a body was among it.
+    private static func check(_ received: [UInt8], _ judged: [RequestRulesAgain.Verdict], _ handled: [Handled]) -> Int {
         var answers = Answers(received)
         var number = 0
         conversation: for verdict in judged {
@@ -67,6 +69,7 @@ enum HTTPServerTarget {
         }
         expect(answers.isAtEnd, "nothing follows an answer that closes")
         expect(number == handled.count, "nothing is handled that is not answered")
+        return answers.leaves
     }
 
     private static func start() -> HTTPServer {
@@ -146,6 +149,8 @@ private struct Answers {
 
     private let bytes: [UInt8]
     private var position = 0
+    /// How many heads were leave to go on.
+    private(set) var leaves = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
@@ -162,6 +167,7 @@ private struct Answers {
             }
             let head = head(lines)
             if head.status != 100 { return head }
+            leaves += 1
         }
         return nil
     }
