@@ -102,3 +102,21 @@ let package = Package(
             ]),
     ]
 )
+
+// The fuzzer's program (scripts/fuzz), and nothing else that is not in it: no tests, and the relay's own program as a
+// library. Not there unless asked for, since only the toolchain's clang has libFuzzer, and a build for everyday use
+// should not need it.
+if Context.environment["GRYT_FUZZING"] == "1" {
+    let rooms = package.targets.filter { $0.type == .regular }.map(\.name)
+    package.products = [.executable(name: "gryt-fuzz", targets: ["gryt-fuzz"])]
+    package.targets.removeAll { $0.type == .test || $0.type == .executable }
+    package.targets += [
+        .target(
+            name: "gryt-push", dependencies: rooms.filter { $0 != "PushSimulator" }.map { .init(stringLiteral: $0) },
+            exclude: ["Program.swift"], swiftSettings: strict),
+        .target(name: "CFuzzing", path: "Fuzzing/CFuzzing"),
+        .executableTarget(
+            name: "gryt-fuzz", dependencies: (rooms + ["gryt-push", "CFuzzing"]).map { .init(stringLiteral: $0) },
+            path: "Fuzzing/Targets", swiftSettings: [.swiftLanguageMode(.v6)]),
+    ]
+}

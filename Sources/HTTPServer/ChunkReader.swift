@@ -29,7 +29,7 @@ struct ChunkReader {
                 case .partial: return isTooMuch ? .malformed : .needsMore
                 case .broken: return .malformed
                 case .line(let range):
-                    guard let size = size(in: bytes.extracting(range)), !isTooMuch else { return .malformed }
+                    guard !isTooMuch, let size = size(in: bytes.extracting(range)) else { return .malformed }
                     guard size <= maximum - body.count else { return .tooLarge }
                     lines = LineReader()
                     state = size == 0 ? .trailers : .data(missing: size)
@@ -57,14 +57,17 @@ struct ChunkReader {
                 case .partial: return isTooMuch ? .malformed : .needsMore
                 case .broken: return .malformed
                 case .line(let range):
+                    // First, for a part of the last line has counted already where it came alone.
+                    guard !isTooMuch else { return .malformed }
                     if range.isEmpty { return .ended }
-                    guard !isTooMuch, Self.isTrailer(bytes.extracting(range)) else { return .malformed }
+                    guard Self.isTrailer(bytes.extracting(range)) else { return .malformed }
                 }
             }
         }
     }
 
-    /// Of the size's own digits a few are forgiven.
+    /// Whether the line that is being read, its end with it, goes beyond the bound. Of the size's own digits a few are
+    /// forgiven once their line is over.
     private var isTooMuch: Bool { extras + lines.size > Self.maximumExtras }
 
     /// Reads `1*HEXDIG [chunk-ext]`; nil when it is anything else. A size beyond what fits is one that fits nowhere.

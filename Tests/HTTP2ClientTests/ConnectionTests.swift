@@ -378,10 +378,10 @@ struct ConnectionTests {
                 while true { try peer.answer(peer.nextRequest()) }
             }
         ) { fixture in
-            for _ in 0..<20 {
+            // As many rounds as it takes: how soon a replacement stands is up to the machine.
+            while await fixture.pool.snapshot().totals.opened <= 2 {
                 #expect(await fixture.sendAtOnce(50).allSatisfy { $0 == 200 })
             }
-            #expect(await fixture.pool.snapshot().totals.opened > 2)
         }
     }
 

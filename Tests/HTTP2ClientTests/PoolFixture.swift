@@ -8,36 +8,25 @@ import Testing
 final class PoolFixture: Sendable {
     let loop: EventLoop
     let pool: HTTP2Pool
-    private let told = Mutex<[HTTP2ConnectionEvent]>([])
+    private let told = Told()
 
     /// What the pool told so far.
-    var events: [HTTP2ConnectionEvent] { told.withLock { $0 } }
+    var events: [HTTP2ConnectionEvent] { told.events.withLock { $0 } }
 
     private init(
-        _ origin: Origin, proxy: HTTPProxy?, rootFile: String?, _ configuration: HTTP2PoolConfiguration,
-        resolve: @escaping Resolve
+        _ origin: Origin, on loop: EventLoop, proxy: HTTPProxy?, rootFile: String?,
+        _ configuration: HTTP2PoolConfiguration, resolve: @escaping Resolve
     ) throws {
-        loop = try EventLoop(name: "test")
-        try loop.start()
+        self.loop = loop
         let trust = try TLSTrust(additionalRootsFile: rootFile)
-        let box = EventBox()
         pool = HTTP2Pool(
             on: loop, origin: origin, proxy: proxy, trust: trust, configuration: configuration, resolve: resolve,
-            observer: { box.tell($0) })
-        box.fixture = self
+            observer: { [told] event in told.events.withLock { $0.append(event) } })
     }
 
-    /// Lets the observer, which the pool wants before the fixture is whole, find the fixture.
-    private final class EventBox: Sendable {
-        private let target = Mutex<PoolFixture?>(nil)
-        var fixture: PoolFixture? {
-            get { target.withLock { $0 } }
-            set { target.withLock { $0 = newValue } }
-        }
-        func tell(_ event: HTTP2ConnectionEvent) {
-            guard let fixture else { return }
-            fixture.told.withLock { $0.append(event) }
-        }
+    /// What the observer writes to. It does not hold the fixture, which holds the pool, which holds the observer.
+    private final class Told: Sendable {
+        let events = Mutex<[HTTP2ConnectionEvent]>([])
     }
 
     /// Runs `body` with a pool for `https://host:port`, and ends everything after it. `resolve` stands in for the name
@@ -49,12 +38,26 @@ final class PoolFixture: Sendable {
         body: @Sendable (PoolFixture) async throws -> Result
     ) async throws -> Result {
         let origin = try #require(Origin(url: "https://\(host):\(port)"))
-        let fixture = try PoolFixture(
-            origin, proxy: proxy, rootFile: rootFile, configuration, resolve: resolve)
+        let loop = try EventLoop(name: "test")
+        try loop.start()
         let result: Swift.Result<Result, any Error>
-        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
-        await fixture.pool.close()
-        fixture.loop.stopAndJoin()
+        do {
+            let fixture = try PoolFixture(
+                origin, on: loop, proxy: proxy, rootFile: rootFile, configuration, resolve: resolve)
+            result = .success(try await fixture.run(body))
+        } catch {
+            result = .failure(error)
+        }
+        // The pool is taken apart on its loop, which therefore goes on until that is done.
+        await Task(executorPreference: loop) {}.value
+        loop.stopAndJoin()
+        return try result.get()
+    }
+
+    private func run<Result>(_ body: @Sendable (PoolFixture) async throws -> Result) async throws -> Result {
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await body(self)) } catch { result = .failure(error) }
+        await pool.close()
         return try result.get()
     }
 

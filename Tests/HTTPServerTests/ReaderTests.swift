@@ -84,6 +84,42 @@ struct ReaderTests {
         // It is about them, so there must be some; and not only some.
         #expect(refusals > 300 && refusals < 2700)
     }
+
+    /// What stands beside the data of a body in chunks, and how much of it is the most. The lines count with their ends.
+    enum Extra: CaseIterable, Sendable {
+        case firstExtension, lastExtension, trailer
+
+        /// A body of one byte with an extra of this length.
+        func body(_ length: Int) -> String {
+            let text = String(repeating: "e", count: length)
+            return switch self {
+            case .firstExtension: "1;\(text)\r\na\r\n0\r\n\r\n"
+            case .lastExtension: "1\r\na\r\n0;\(text)\r\n\r\n"
+            case .trailer: "1\r\na\r\n0\r\nX:\(text)\r\n\r\n"
+            }
+        }
+
+        var longest: Int {
+            switch self {
+            case .firstExtension, .lastExtension: ChunkReader.maximumExtras - "1;\r\n".utf8.count
+            case .trailer: ChunkReader.maximumExtras - "X:\r\n\r\n".utf8.count
+            }
+        }
+    }
+
+    @Test(arguments: Extra.allCases)
+    func `extensions and trailers have one bound, wherever they are cut`(_ extra: Extra) {
+        let head = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for length in [extra.longest / 2 + 8, extra.longest - 2, extra.longest - 1, extra.longest, extra.longest + 1] {
+            let bytes = Array((head + extra.body(length)).utf8)
+            let isTaken = length <= extra.longest
+            for cuts in [[], Array(0..<bytes.count), [bytes.count - 1], [bytes.count - 3]] {
+                let outcome = outcome(of: bytes, cutAt: cuts)
+                #expect(outcome.requests.count == (isTaken ? 1 : 0), "\(length) bytes, cut at \(cuts.prefix(2))")
+                #expect(outcome.refusal == (isTaken ? nil : .malformed(.chunks)))
+            }
+        }
+    }
 }
 
 /// The same numbers in every run (SplitMix64).

@@ -243,6 +243,25 @@ struct RequestTests {
         }
     }
 
+    @Test(arguments: ["GET", "POST", "HEAD"], [true, false])
+    func `an expectation without a body is answered, whatever follows it`(
+        _ method: String, _ isAtOnce: Bool
+    ) async throws {
+        for length in ["", "Content-Length: 0\r\n"] {
+            let handler = isAtOnce ? TestHandler() : TestHandler { request, _ in .echo(request) }
+            try await talking(to: handler) { port in
+                let client = try RawClient(port: port)
+                let first = "\(method) /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\(length)\r\n"
+                try client.send(first + "GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+                var answer = try client.response(toHead: method == "HEAD")
+                if answer?.status == 100 { answer = try client.response(toHead: method == "HEAD") }
+                #expect(answer?.status == 200)
+                #expect(try client.response()?.body == "get /b ")
+            }
+            #expect(handler.seen.withLock { $0.map(\.path) } == ["/a", "/b"])
+        }
+    }
+
     @Test func `the peer's address is known in IPv6 form and does not print`() async throws {
         let handler = TestHandler()
         try await withServer(handler, host: "::") { port, _ in

@@ -32,6 +32,7 @@ struct RetryAfterTests {
     @Test(arguments: [
         ("Thu, 01 Jan 1970 00:00:00 GMT", Int64(0)), ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600_000),
         ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400_000), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000),
+        ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200_000), ("Wed, 01 Mar 0000 00:00:00 GMT", -62_162_035_200_000),
     ])
     func `a date is the moment it names`(_ text: String, _ milliseconds: Int64) {
         #expect(HTTPDate.instant(of: text) == WallInstant(milliseconds: milliseconds))

@@ -32,6 +32,16 @@ struct JSONObjectTests {
         #expect(read(text) == nil)
     }
 
+    @Test func `names are told apart byte by byte, however many there are`() {
+        // One letter in its two spellings, which Swift takes for equal.
+        #expect(read("{\"\u{E9}\":1,\"e\u{301}\":2,\"a\":\"x\"}")?.string("a") == "x")
+        let members = (0..<1100).compactMap { Unicode.Scalar(0x100 + $0).map { "\"\($0)\":0" } }
+        let many = members.joined(separator: ",")
+        #expect(read("{\(many),\"a\":\"x\"}")?.string("a") == "x")
+        for twice in [0, 7, 8, 9, 500, 1099] { #expect(read("{\(many),\(members[twice])}") == nil) }
+        #expect(read("{\"a\":\"x\",\(many),\"a\":\"x\"}") == nil)
+    }
+
     @Test(
         arguments: [
             [0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x30, 0x7D], [0x7B, 0x22, 0xC0, 0x80, 0x22, 0x3A, 0x30, 0x7D],

@@ -183,6 +183,7 @@ struct ForgettingTests {
             })
         let scene = Scene(ios: apple)
         box.withLock { $0 = scene }
+        defer { box.withLock { $0 = nil } }
         let old = try await scene.registered()
         #expect(await scene.push(old) == .gone)
         #expect(!scene.store.knows(old))

@@ -54,10 +54,11 @@ package enum HTTPDate {
     }
 
     private static func daysSince1970(year: Int64, month: Int, day: Int64) -> Int64 {
-        // Counted from March, so that the leap day comes last.
-        let shiftedYear = month <= 2 ? year - 1 : year
+        // Counted from March, so that the leap day comes last, and from 400 years earlier, which is the same calendar:
+        // divisions round towards zero, and January of the year 0000 must not fall below it.
+        let shiftedYear = (month <= 2 ? year - 1 : year) + 400
         let shiftedMonth = Int64(month <= 2 ? month + 9 : month - 3)
         let leapDays = shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400
-        return shiftedYear * 365 + leapDays + (153 * shiftedMonth + 2) / 5 + day - 1 - 719_468
+        return shiftedYear * 365 + leapDays + (153 * shiftedMonth + 2) / 5 + day - 1 - 719_468 - 146_097
     }
 }

@@ -173,7 +173,8 @@ private struct SpawnedChild {
             ["/bin/bash", "-c", Self.beginning, "bash", directory, String(2 + descriptors.count), path]
             + arguments
         var argumentList = unsafe words.map { unsafe strdup($0) } + [nil]
-        var variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        let handedOn = environment.merging(Self.optionsOfSanitizers()) { $1 }
+        var variables = unsafe handedOn.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer { unsafe (argumentList + variables).forEach { unsafe free($0) } }
         var process = pid_t()
         let code = unsafe posix_spawn(&process, words[0], &actions, &attributes, &argumentList, &variables)
@@ -185,6 +186,16 @@ private struct SpawnedChild {
         self.process = process
         self.output = output.reading
         self.errors = errors.reading
+    }
+
+    /// Where scripts/sanitize runs the tests, a program that they start is sanitized too, and says what it finds to the
+    /// same place.
+    private static func optionsOfSanitizers() -> [String: String] {
+        var options: [String: String] = [:]
+        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"] {
+            if let value = unsafe getenv(name) { options[name] = unsafe String(cString: value) }
+        }
+        return options
     }
 
     /// Hands on what comes out of both pipes until both have ended, and closes them.
