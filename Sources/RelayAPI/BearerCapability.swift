@@ -1,7 +1,8 @@
 import HTTPServer
 import PushModel
 
-/// Reads `Authorization: Bearer p_…` (RFC 6750 section 2.1; the scheme's case does not matter, RFC 9110 section 11.1).
+/// Reads `Authorization: Bearer p_…` (RFC 6750 section 2.1: one blank or more; the scheme's case does not matter, RFC 9110
+/// section 11.1).
 enum BearerCapability {
     /// The capability; nil when the header is absent, given twice, of another scheme, or not of a capability's form.
     static func of(_ request: HTTPRequest) -> Capability? {
@@ -11,11 +12,13 @@ enum BearerCapability {
     }
 
     private static func capability(in field: Span<UInt8>) -> Capability? {
-        guard field.count == scheme.count + Capability.length else { return nil }
+        let start = field.count - Capability.length
+        guard start >= scheme.count else { return nil }
         for index in 0..<scheme.count {
             guard field[index] == scheme[index] || field[index] | 0x20 == scheme[index] else { return nil }
         }
-        return Capability(field.extracting(droppingFirst: scheme.count))
+        for index in scheme.count..<start where field[index] != UInt8(ascii: " ") { return nil }
+        return Capability(field.extracting(droppingFirst: start))
     }
 
     /// In lower case; setting bit 5 of a letter makes it so.

@@ -92,11 +92,13 @@ struct OAuthAnswerTests {
     }
 
     @Test(arguments: [
-        Fault.Action.silence, .disconnect, .refuse(status: 503, reason: "unavailable"),
-        .refuse(status: 400, reason: "invalid_grant"), PushServiceCase.page(502),
+        (Fault.Action.silence, "timeout"), (.disconnect, "unreachable"),
+        (.refuse(status: 503, reason: "unavailable"), "provider_unavailable"),
+        (.refuse(status: 400, reason: "invalid_grant"), "credentials"),
+        (PushServiceCase.page(502), "provider_unavailable"),
     ])
     func `while the old token is good, nothing that becomes of the endpoint shuts anybody out`(
-        action: Fault.Action
+        action: Fault.Action, reason: String
     ) async throws {
         try await Stage.run { stage in
             let (bad, toBad) = try await stage.newPhone(.android)
@@ -109,11 +111,30 @@ struct OAuthAnswerTests {
             let relay = stage.relay
             async let first = relay.push(toBad).summary
             for capability in phones + phones { #expect(try await relay.push(capability).status == 202) }
-            // The one whose token was refused waits for another, and is told when there is none.
-            let expected = action == .silence ? "502 upstream_failed timeout" : "502 upstream_failed credentials"
-            #expect(try await first == expected)
+            // The one whose token was refused waits for another, and is told why there is none.
+            #expect(try await first == "502 upstream_failed \(reason)")
             for capability in phones { #expect(try await relay.push(capability).status == 202) }
             #expect(stage.simulator.books().oauthCalls <= 3)
+        }
+    }
+
+    @Test func `a token that is revoked while the endpoint is ill shuts nobody out for longer than that`() async throws
+    {
+        try await Stage.run { stage in
+            let relay = stage.relay
+            var phones: [String] = []
+            for _ in 0..<10 { phones.append(try await stage.newPhone(.android).capability) }
+            #expect(try await relay.push(phones[0]).status == 202)
+            stage.simulator.force(Fault(.refuse(status: 503, reason: "unavailable")), on: .oauth)
+            stage.simulator.revokeAccessTokens()
+            for capability in phones {
+                #expect(try await relay.push(capability).summary == "502 upstream_failed provider_unavailable")
+            }
+            stage.simulator.clearFaults(of: .oauth)
+            // A pause of a second or two, and a token is asked for again.
+            while try await relay.push(phones[0]).status != 202 {}
+            for capability in phones.dropFirst() { #expect(try await relay.push(capability).status == 202) }
+            #expect(!relay.process.record.outputText.contains("breaker_opened"))
         }
     }
 

@@ -19,8 +19,9 @@ struct PushRefusalTests {
     static let notACapability = [
         "", "Bearer", "Bearer ", "Basic \(capability)", capability, "Bearer\(capability)", "Bearer=\(capability)",
         "Bearer \(capability.dropLast())", "Bearer \(capability)A", "Bearer \(capability.dropFirst(2))",
-        "Bearer P_\(capability.dropFirst(2))", "Bearer q_\(capability.dropFirst(2))", "Bearer  \(capability)",
-        "Bearer\t\(capability)", "Bearer \(capability),", "Bearer \(capability) x", "Bearer \"\(capability)\"",
+        "Bearer P_\(capability.dropFirst(2))", "Bearer q_\(capability.dropFirst(2))", " Bearer  x\(capability)",
+        "Bearer\t\(capability)", "Bearer \t\(capability)", "Bearer \(capability),", "Bearer \(capability) x",
+        "Bearer \"\(capability)\"",
         "Bearer \(capability.dropLast())=", "Bearer \(capability.dropLast())+", "Bearer \(capability.dropLast())/",
         "Bearer \(capability.dropLast())é", "Bearer \(capability), Bearer \(capability)", "Token \(capability)",
     ]
@@ -57,7 +58,7 @@ struct PushRefusalTests {
 
     @Test(arguments: [
         ("Authorization", "Bearer "), ("authorization", "bearer "), ("AUTHORIZATION", "BEARER "),
-        ("aUtHoRiZaTiOn", "bEaReR "),
+        ("aUtHoRiZaTiOn", "bEaReR "), ("Authorization", "Bearer    "),
     ])
     func `neither the header's name nor the scheme's knows upper case from lower`(
         name: String, scheme: String

@@ -90,6 +90,9 @@ package struct AccessTokenCycle: Sendable {
         failuresInARow = 0
     }
 
+    /// How the last request failed; nil where it did not, and while none has ended.
+    package var lastFailure: OAuthFailure? { failure?.0 }
+
     /// How long the endpoint is still left alone after a failure.
     package func pauseLeft(at now: MonotonicInstant) -> Duration {
         failure.map { max($0.until.duration(since: now), .zero) } ?? .zero

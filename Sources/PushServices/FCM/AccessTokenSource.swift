@@ -67,6 +67,14 @@ package final class AccessTokenSource: Sendable {
         }
     }
 
+    /// Why there is no newer token than one that FCM did not take; nil where nobody knows of any reason.
+    package var trouble: OAuthRefusal? {
+        let now = clocks.monotonic()
+        return state.withLock { state in
+            state.cycle.lastFailure.map { OAuthRefusal(failure: $0, retryAfter: state.cycle.pauseLeft(at: now)) }
+        }
+    }
+
     /// Asks the endpoint again at the next need, whatever it did, because somebody has acted.
     package func startAnew() {
         state.withLock { $0.cycle.startAnew() }

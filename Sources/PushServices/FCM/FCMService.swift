@@ -45,7 +45,12 @@ package struct FCMService: PushService {
             } catch {
                 return .impossible(error.failure.outcome(retryAfter: error.retryAfter), error.failure.health)
             }
-            if current == refused { return .nothingNew }
+            if current == refused {
+                // That Google took neither the token nor gave another is for the account's sake only where it says so.
+                // While the endpoint is ill, nothing is known about the account.
+                guard let trouble = tokens.trouble else { return .nothingNew }
+                return .impossible(trouble.failure.outcome(retryAfter: trouble.retryAfter), trouble.failure.health)
+            }
             token = current
             return .request(
                 HTTP2Request(
