@@ -99,6 +99,12 @@ struct PoolPlan {
         failures += 1
         if isWanted { wasWanted = true }
         lastFault = fault
+        // One connection that is lost before its first answer may have met a passing event, and the pace of openings is
+        // brake enough. A second in a row, and the peer is not well.
+        if failures == 1, fault == .noAnswer {
+            notBefore = nil
+            return
+        }
         let cap = fault.needsOperator ? configuration.operatorBackoffCap : configuration.backoffCap
         let first = Double(configuration.backoffFirst.wholeNanoseconds)
         let doubled = first * Double(UInt64(1) << UInt64(min(failures - 1, 30)))

@@ -100,6 +100,18 @@ struct PoolPlanTests {
         #expect(late.step(view(), now: start) == .lookAgain(start + .milliseconds(1200)))
     }
 
+    @Test func `one connection lost before its first answer is replaced at once, a second in a row is waited after`() {
+        var plan = PoolPlan(HTTP2PoolConfiguration())
+        var waiting = PoolPlan.View()
+        waiting.waitingSince = start
+        plan.failed(.noAnswer, isWanted: true, now: start, lot: 0.5)
+        #expect(plan.refusal(PoolPlan.View(), now: start) == nil)
+        #expect(plan.step(waiting, now: start) == .open)
+        plan.failed(.noAnswer, isWanted: true, now: start, lot: 0.5)
+        #expect(plan.refusal(PoolPlan.View(), now: start) == .backingOff(after: .noAnswer))
+        #expect(plan.step(waiting, now: start) != .open)
+    }
+
     @Test func `a peer that wants us slower makes requests wait and not fail`() {
         var plan = plan()
         plan.failed(.goodbyeWithError(code: 11), isWanted: false, now: start, lot: 0.5)
