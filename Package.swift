@@ -107,6 +107,8 @@ let package = Package(
 // library. Not there unless asked for, since only the toolchain's clang has libFuzzer, and a build for everyday use
 // should not need it.
 if Context.environment["GRYT_FUZZING"] == "1" {
+    // The sanitizer that goes with the fuzzers has a `free` of its own.
+    package.targets.removeAll { $0.name == "CWipedMemory" }
     let rooms = package.targets.filter { $0.type == .regular }.map(\.name)
     package.products = [.executable(name: "gryt-fuzz", targets: ["gryt-fuzz"])]
     package.targets.removeAll { $0.type == .test || $0.type == .executable }
