@@ -159,17 +159,29 @@ struct LocalJudgementTests {
     }
 
     @Test func `nobody is asked by another way than the one that was meant`() {
-        func plan(_ environment: [String: String], isOffline: Bool = false) -> UpstreamPlan {
-            UpstreamPlan(SettingsReading(environment: environment, dotEnv: nil, cores: 1), isOffline: isOffline)
+        func plan(
+            _ environment: [String: String], dotEnv: String? = nil, isOffline: Bool = false
+        ) -> UpstreamPlan {
+            UpstreamPlan(SettingsReading(environment: environment, dotEnv: dotEnv, cores: 1), isOffline: isOffline)
         }
-        for name in ["HTTPS_PROXY", "https_proxy"] {
-            #expect(plan([name: "socks5://geheim"]).skipped.count == Finding.Subject.allCases.count { $0.isUpstream })
+        let account = Self.account
+        #expect(plan(["FCM_SERVICE_ACCOUNT": account]).isAsked)
+        for (name, value) in [
+            ("HTTPS_PROXY", "socks5://geheim"), ("https_proxy", "socks5://geheim"), ("UPSTREAM_CA_FILE", "/nowhere"),
+            // An origin that cannot be right has its default beside an account that is.
+            ("FCM_ORIGIN", "http://localhost"),
+        ] {
+            let reading = SettingsReading(
+                environment: ["FCM_SERVICE_ACCOUNT": account, name: value], dotEnv: nil, cores: 1)
+            #expect(reading.settings.fcm != nil, "\(name)")
+            #expect(!UpstreamPlan(reading, isOffline: false).isAsked, "\(name)")
         }
-        // An origin that cannot be right has its default beside a key that is.
-        let account = ["FCM_SERVICE_ACCOUNT": Self.account, "FCM_ORIGIN": "http://localhost"]
-        #expect(SettingsReading(environment: account, dotEnv: nil, cores: 1).settings.fcm != nil)
-        #expect(!plan(account).isAsked)
-        #expect(plan([:], isOffline: true).skipped.allSatisfy { $0.judgement == .skipped("--offline") })
+        // What the quote has swallowed might be the proxy.
+        let broken = "HTTPS_PROXY='http://127.0.0.1:3128"
+        #expect(!plan(["FCM_SERVICE_ACCOUNT": account], dotEnv: broken).isAsked)
+        let offline = plan(["FCM_SERVICE_ACCOUNT": account], isOffline: true)
+        #expect(offline.skipped.count == Finding.Subject.allCases.count { $0.isUpstream })
+        #expect(!offline.isAsked && offline.skipped.allSatisfy { $0.judgement == .skipped("--offline") })
         #expect(!plan([:]).isAsked)
     }
 

@@ -25,8 +25,13 @@ struct SettingsExamination {
         "mend it in the environment or in .env (README.md, Settings); the relay does not start with it"
     private static let adviceOnWarning = "the relay starts all the same; README.md, Settings, says what each name does"
 
-    /// Whether one of the settings whose names begin so cannot be right.
-    func isFaulty(_ prefix: String) -> Bool { reading.faults.contains { $0.variable.uppercased().hasPrefix(prefix) } }
+    /// Whether one of the settings whose names begin so cannot be right, or may be among what cannot be read of `.env`.
+    func isFaulty(_ prefix: String) -> Bool {
+        reading.faults.contains { fault in
+            let name = fault.variable.uppercased()
+            return name.hasPrefix(prefix) || name.hasPrefix(".ENV")
+        }
+    }
 
     /// Whether one of the settings that concern every way out cannot be right: nobody is to be asked by another way than
     /// the one that is meant.

@@ -20,6 +20,17 @@ struct UpstreamExamination: Sendable {
     /// What one platform's examination gives: its lines, and what the answers said of the time.
     private typealias Part = (findings: [Finding], dates: [ClockJudgement.Reading])
 
+    /// A host that is asked, and the two lines about it.
+    private struct Target {
+        let place: HTTPSOrigin
+        /// What names the place.
+        let setting: String
+        /// The line about the connection.
+        let connection: Finding.Subject
+        /// The line about the answer.
+        let answer: Finding.Subject
+    }
+
     /// Everything there is to say about the platforms that have credentials.
     func findings() async -> [Finding] {
         async let ios = askApple()
@@ -45,13 +56,18 @@ struct UpstreamExamination: Sendable {
     private func apple(
         _ apns: APNsSettings, _ environment: APNsJudgement.Environment, _ token: ProviderToken
     ) async -> Part {
-        let (subject, connection, setting): (Finding.Subject, Finding.Subject, SettingName) =
+        let target =
             switch environment {
-            case .production: (.apns, .apnsConnection, .apnsProductionOrigin)
-            case .sandbox: (.apnsSandbox, .apnsSandboxConnection, .apnsSandboxOrigin)
+            case .production:
+                Target(
+                    place: apns.productionOrigin, setting: SettingName.apnsProductionOrigin.rawValue,
+                    connection: .apnsConnection, answer: .apns)
+            case .sandbox:
+                Target(
+                    place: apns.sandboxOrigin, setting: SettingName.apnsSandboxOrigin.rawValue,
+                    connection: .apnsSandboxConnection, answer: .apnsSandbox)
             }
-        let origin = environment == .production ? apns.productionOrigin : apns.sandboxOrigin
-        let trial = trial(origin, .apns)
+        let trial = trial(target, .apns)
         let judge = APNsJudgement(
             environment: environment, keyID: apns.keyID, teamID: apns.teamID, topic: apns.topic)
         let notification = Self.notification()
@@ -59,7 +75,7 @@ struct UpstreamExamination: Sendable {
             APNsRequest.compose(
                 payload: APNsPayload.compose(notification), id: notification.id.description, topic: apns.topic,
                 to: DeviceToken(unchecked: Self.nobody, for: .ios), as: token))
-        let part = tell(outcome, of: trial, origin, setting.rawValue, connection, subject) { response in
+        let part = tell(outcome, of: trial, target) { response in
             let word = APNsErrorBody(response.body).reason
             return judge.judge(
                 APNsAnswer(status: response.status, body: response.body, at: clocks.wall()), word: Self.shown(word))
@@ -74,20 +90,24 @@ struct UpstreamExamination: Sendable {
         guard let fcm = settings.fcm else { return ([], []) }
         let account = fcm.account
         let judge = GoogleJudgement(projectID: account.projectID)
-        let messages = trial(fcm.origin, .fcm)
-        let tokens = trial(account.tokenURI.origin, .oauth)
+        let endpoint = Target(
+            place: account.tokenURI.origin, setting: "token_uri", connection: .oauthConnection, answer: .oauth)
+        let service = Target(
+            place: fcm.origin, setting: SettingName.fcmOrigin.rawValue, connection: .fcmConnection, answer: .fcm)
+        let tokens = trial(endpoint, .oauth)
+        let messages = trial(service, .fcm)
         // So that FCM is reached for, whatever becomes of the account: nothing is at this address.
         async let reached = messages.ask(HTTP2Request(method: "GET", path: "/"))
         let asked = await tokens.ask(
             OAuthExchange.request(for: account.account, path: account.tokenURI.path, at: clocks.wall()))
         var granted: AccessToken?
-        var part = tell(asked, of: tokens, account.tokenURI.origin, "token_uri", .oauthConnection, .oauth) { response in
+        var part = tell(asked, of: tokens, endpoint) { response in
             let result = OAuthExchange.interpret(status: response.status, body: response.body)
             granted = try? result.get().token
             return judge.judge(
                 result.map { _ in }, status: response.status, reason: OAuthRefusalReason(response.body))
         }
-        let sent = await send(granted, after: await reached, by: messages, judge, fcm.origin)
+        let sent = await send(granted, after: await reached, by: messages, service, judge)
         part.findings += sent.findings
         part.dates += sent.dates
         await messages.close()
@@ -97,11 +117,10 @@ struct UpstreamExamination: Sendable {
 
     private func send(
         _ token: AccessToken?, after reached: UpstreamTrial.Outcome, by trial: UpstreamTrial,
-        _ judge: GoogleJudgement, _ origin: HTTPSOrigin
+        _ target: Target, _ judge: GoogleJudgement
     ) async -> Part {
-        let setting = SettingName.fcmOrigin.rawValue
         guard case .answered = reached, let token else {
-            return tell(reached, of: trial, origin, setting, .fcmConnection, .fcm) { _ in
+            return tell(reached, of: trial, target) { _ in
                 .skipped("without an access token FCM cannot be asked (see oauth)")
             }
         }
@@ -112,7 +131,7 @@ struct UpstreamExamination: Sendable {
             FCMRequest.compose(
                 FCMMessage.compose(Self.notification(), to: device, validateOnly: true), projectID: judge.projectID,
                 as: token))
-        return tell(outcome, of: trial, origin, setting, .fcmConnection, .fcm) { response in
+        return tell(outcome, of: trial, target) { response in
             judge.judge(
                 FCMAnswer(status: response.status, body: response.body, at: clocks.wall()), status: response.status,
                 info: FCMErrorBody(response.body)?.infoReason)
@@ -121,32 +140,31 @@ struct UpstreamExamination: Sendable {
 
     // MARK: Both
 
-    private func trial(_ place: HTTPSOrigin, _ configuration: HTTP2PoolConfiguration) -> UpstreamTrial {
-        let origin = place.origin
+    private func trial(_ target: Target, _ configuration: HTTP2PoolConfiguration) -> UpstreamTrial {
+        let origin = target.place.origin
         return UpstreamTrial(
             on: loop, origin: origin, proxy: settings.forwardProxy?.proxy(towards: origin), trust: trust,
             configuration: configuration, clocks: clocks)
     }
 
-    /// Two lines about a host: the connection, and what its answer says.
     private func tell(
-        _ outcome: UpstreamTrial.Outcome, of trial: UpstreamTrial, _ place: HTTPSOrigin, _ setting: String,
-        _ connection: Finding.Subject, _ subject: Finding.Subject, _ judge: (HTTP2Response) -> Judgement
+        _ outcome: UpstreamTrial.Outcome, of trial: UpstreamTrial, _ target: Target,
+        _ judge: (HTTP2Response) -> Judgement
     ) -> Part {
-        let origin = place.origin
+        let origin = target.place.origin
         let proxy = settings.forwardProxy.flatMap { $0.proxy(towards: origin) == nil ? nil : $0.authority }
-        let way = ConnectionJudgement.Way(proxy: proxy, setting: setting)
-        let about = "\(place.host):\(place.port)"
-        let standing = Finding(connection, about: about, ConnectionJudgement.standing(way))
+        let way = ConnectionJudgement.Way(proxy: proxy, setting: target.setting)
+        let about = "\(target.place.host):\(target.place.port)"
+        let standing = Finding(target.connection, about: about, ConnectionJudgement.standing(way))
         switch outcome {
         case .answered(let response, let date):
-            return ([standing, Finding(subject, judge(response))], date.map { [$0] } ?? [])
+            return ([standing, Finding(target.answer, judge(response))], date.map { [$0] } ?? [])
         case .failed(let failure):
             if let reason = trial.unreachable(failure) {
                 return (
                     [
-                        Finding(connection, about: about, ConnectionJudgement.judge(reason, way)),
-                        Finding(subject, .skipped("there is no connection to ask over")),
+                        Finding(target.connection, about: about, ConnectionJudgement.judge(reason, way)),
+                        Finding(target.answer, .skipped("there is no connection to ask over")),
                     ], []
                 )
             }
@@ -156,7 +174,7 @@ struct UpstreamExamination: Sendable {
                 [
                     standing,
                     Finding(
-                        subject,
+                        target.answer,
                         .wrong(
                             "no answer: \(failure)\(said)",
                             "check again; if it stays so, see what lies in between, and whether the service is well")),
