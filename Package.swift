@@ -90,6 +90,13 @@ let package = Package(
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests(
+            "CheckTests",
+            [
+                "gryt-push", "HTTP2Client", "HTTPServer", "PushServices", "SQLiteDeviceStore", "DeviceStore",
+                "PushModel",
+                "Cryptography",
+            ]),
+        tests(
             "OperatorTests",
             [
                 "gryt-push", "RelayAPI", "Relay", "PushServices", "HTTP2Client", "SQLiteDeviceStore", "DeviceStore",

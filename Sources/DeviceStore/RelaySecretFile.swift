@@ -44,7 +44,12 @@ package struct RelaySecretFile: Sendable {
         return contents
     }
 
-    private func read() throws(RelaySecretError) -> Contents? {
+    /// Reads the secret and changes nothing: neither is one made, nor is the file closed to other users. Nil when there is
+    /// none.
+    package func look() throws(RelaySecretError) -> Contents? { try read(closing: false) }
+
+    /// - Parameter closing: whether the file is closed to other users, where it is open to them.
+    private func read(closing: Bool = true) throws(RelaySecretError) -> Contents? {
         // A FIFO would let an opening without O_NONBLOCK wait for a writer; a socket gives ENXIO (open(2)).
         let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard file >= 0 else {
@@ -59,7 +64,7 @@ package struct RelaySecretFile: Sendable {
         guard unsafe fstat(file, &status) == 0 else { throw .file(.read, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         let isReadableByOthers = status.st_mode & 0o077 != 0
-        if isReadableByOthers, fchmod(file, 0o600) != 0 { throw .readableByOthers }
+        if isReadableByOthers, closing, fchmod(file, 0o600) != 0 { throw .readableByOthers }
         // Longer than any writing of 32 bytes, so that a wrong file is noticed without reading all of it.
         var buffer = [UInt8](repeating: 0, count: 256)
         let count = unsafe Glibc.read(file, &buffer, buffer.count)

@@ -21,6 +21,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
     package static func open(
         host: String, port: UInt16, backlog: Int32 = 1024, reusePort: Bool = false
     ) throws(ListenError) -> ListeningSocket {
+        try open(host: host, port: port, backlog: .some(backlog), reusePort: reusePort)
+    }
+
+    /// The same; without a backlog it binds only.
+    private static func open(
+        host: String, port: UInt16, backlog: Int32?, reusePort: Bool = false
+    ) throws(ListenError) -> ListeningSocket {
         var four = in_addr()
         var six = in6_addr()
         if unsafe inet_pton(AF_INET, host, &four) == 1 {
@@ -41,6 +48,14 @@ package struct ListeningSocket: ~Copyable, Sendable {
             return try bindAndListen(descriptor, address, port, backlog)
         }
         throw .notAnAddress
+    }
+
+    /// Asks whether ``open(host:port:backlog:reusePort:)`` would get the port, and takes it from nobody: a socket that is
+    /// bound and does not listen keeps no other from listening there, as long as all of them ask for SO_REUSEADDR.
+    ///
+    /// - Throws: what opening would throw.
+    package static func probe(host: String, port: UInt16) throws(ListenError) {
+        _ = try open(host: host, port: port, backlog: nil)
     }
 
     /// Takes over a socket that somebody else opened, bound and made listen, as systemd's socket activation does.
@@ -119,13 +134,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
     }
 
     private static func bindAndListen<Address>(
-        _ descriptor: Int32, _ address: Address, _ port: UInt16, _ backlog: Int32
+        _ descriptor: Int32, _ address: Address, _ port: UInt16, _ backlog: Int32?
     ) throws(ListenError) -> ListeningSocket {
         let bound = unsafe withUnsafeBytes(of: address) { bytes in
             unsafe bind(
                 descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
         }
-        guard bound == 0, listen(descriptor, backlog) == 0 else {
+        guard bound == 0, backlog.map({ listen(descriptor, $0) }) ?? 0 == 0 else {
             let error = ListenError(errno: errno)
             close(descriptor)
             throw error

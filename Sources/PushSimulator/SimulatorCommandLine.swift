@@ -91,7 +91,8 @@ package struct SimulatorCommandLine: Sendable {
           --proxy-port N           an HTTP proxy (CONNECT) in front of them (the kernel's choice)
           --proxy-user USER:PASS   whom the proxy lets through (everybody)
           --topic NAME             the app (chat.gryt.app)
-          --strict                 only phones that were declared exist; else every token of the right form is one
+          --strict                 only phones that were declared exist; else every token of the right form is one,
+                                   but for one of zeros
           --dead TOKEN             a token that is dead from the start; may be repeated
           --latency-ms N           let every answer of APNs and FCM wait
           --json                   one JSON object a notification

@@ -18,6 +18,15 @@ struct DataDirectory {
         return unsafe stat(database + "-wal", &status) == 0 && status.st_size > 0
     }
 
+    /// Whether there is something in the place of a file that SQLite keeps beside the database, such as `-shm`.
+    func has(_ suffix: String) -> Bool { unsafe access(database + suffix, F_OK) == 0 }
+
+    /// Whether what stands in the database's place, or is linked there, is a regular file.
+    var isRegularFile: Bool {
+        var status = stat()
+        return unsafe stat(database, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Whether users other than the owner and its group may list the directory or put files into it. Never so where the
     /// relay made it.
     var isOpenToOthers: Bool {
@@ -50,7 +59,7 @@ struct DataDirectory {
 
     /// Looks at the log that an earlier process may have left, before SQLite does: of a database without a page it deletes
     /// the log, and a log whose header does not add up it writes over.
-    private func checkLog() throws(StoreOpenError) {
+    func checkLog() throws(StoreOpenError) {
         let file = unsafe open(database + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // Without a log there is nothing to lose; one that cannot be read, SQLite refuses.
         guard file >= 0 else { return }

@@ -15,6 +15,10 @@ import DeviceStore
         case writing
         /// Only reads: a defect of a reader cannot change anything.
         case reading
+        /// Only reads, and maps nothing: a page that the disk cannot read is an error and not the end of the process. Where
+        /// nobody else has the database open it is read as a file that does not change (`immutable`), without locks and
+        /// without a file beside it.
+        case looking(isUnchanging: Bool)
     }
 
     /// The most that SQLite maps of a file (`SQLITE_MAX_MMAP_SIZE`, 2 GiB less 64 KiB). What lies beyond is read.
@@ -22,14 +26,18 @@ import DeviceStore
 
     /// Opens a file that exists.
     init(path: String, for purpose: Purpose, busyTimeout: Duration) throws(StoreError) {
-        let access =
-            switch purpose {
-            case .writing: SQLITE_OPEN_READWRITE
-            case .reading: SQLITE_OPEN_READONLY
-            }
+        var name = path
+        let access: Int32
+        switch purpose {
+        case .writing: access = SQLITE_OPEN_READWRITE
+        case .reading: access = SQLITE_OPEN_READONLY
+        case .looking(let isUnchanging):
+            access = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+            name = Self.address(of: path) + (isUnchanging ? "?immutable=1" : "")
+        }
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(
-            path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE, nil)
+            name, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE, nil)
         guard let database = unsafe opened, code == SQLITE_OK else {
             let systemError = errno
             unsafe sqlite3_close_v2(opened)
@@ -38,10 +46,14 @@ import DeviceStore
         unsafe self.database = database
         setBusyTimeout(busyTimeout)
         // A file that may not be written to is opened for reading instead, and each write would fail.
-        if purpose == .writing, unsafe sqlite3_db_readonly(database, "main") == 1 { throw .readOnly }
+        if case .writing = purpose, unsafe sqlite3_db_readonly(database, "main") == 1 { throw .readOnly }
         // Nothing that the schema names may run code with side effects (sqlite.org/security.html).
         try execute("PRAGMA trusted_schema=OFF")
-        try execute("PRAGMA mmap_size=\(Self.mappedBytes)")
+        if case .looking = purpose {
+            try execute("PRAGMA mmap_size=0")
+        } else {
+            try execute("PRAGMA mmap_size=\(Self.mappedBytes)")
+        }
         // Sorting and statement journals stay off the disk.
         try execute("PRAGMA temp_store=MEMORY")
         switch purpose {
@@ -51,10 +63,26 @@ import DeviceStore
             // Room for the pages that one transaction changes. Without it they go to the log before the commit, some of
             // them twice.
             try execute("PRAGMA cache_size=-24576")
-        case .reading:
+        case .reading, .looking:
             // For pages that stand in the log still; those in the database are mapped.
             try execute("PRAGMA cache_size=-1024")
         }
+    }
+
+    /// A path as a `file:` address, in which `?`, `#` and `%` mean something else (sqlite.org/uri.html).
+    private static func address(of path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var address = Array("file:".utf8)
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                address.append(byte)
+            default: address += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: address, as: UTF8.self)
     }
 
     deinit {

@@ -8,15 +8,19 @@ struct Program {
         switch Command(Array(CommandLine.arguments.dropFirst())) {
         case .serve:
             exit(Serve.run())
+        case .check(let options):
+            Check.run(options)
+        case .health(let options):
+            exit(HealthQuestion.run(options))
         case .stats(let days, let asJSON):
             exit(Stats.run(days: days, asJSON: asJSON))
         case .showVersion:
             StandardOutputText.write(Settings.versionOfProcess())
         case .showHelp:
             StandardOutputText.write(Command.help)
-        case .misunderstood(let argument):
+        case .misunderstood(let argument, let status):
             StandardError.write("gryt-push: what is \(argument)? Try gryt-push --help.")
-            exit(64)
+            exit(status)
         }
     }
 }

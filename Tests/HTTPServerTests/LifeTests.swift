@@ -192,6 +192,26 @@ struct LifeTests {
         #expect(openError("", 0) == .notAnAddress)
     }
 
+    @Test func `a probe says what opening would, and takes the port from nobody`() throws {
+        let first = try ListeningSocket.open(host: "127.0.0.1", port: 0)
+        let port = first.port
+        #expect(probeError("127.0.0.1", port) == .addressInUse)
+        #expect(probeError("0.0.0.0", port) == .addressInUse)
+        #expect(probeError("192.0.2.1", 1) == .addressNotHere)
+        #expect(probeError("localhost", 1) == .notAnAddress)
+        _ = consume first
+        #expect(probeError("127.0.0.1", port) == nil)
+        let second = try ListeningSocket.open(host: "127.0.0.1", port: port)
+        #expect(second.port == port)
+    }
+
+    private func probeError(_ host: String, _ port: UInt16) -> ListenError? {
+        do throws(ListenError) {
+            try ListeningSocket.probe(host: host, port: port)
+            return nil
+        } catch { return error }
+    }
+
     @Test func `listeners share a port where all of them ask for it`() throws {
         let first = try ListeningSocket.open(host: "::", port: 0, reusePort: true)
         let second = try ListeningSocket.open(host: "::", port: first.port, reusePort: true)

@@ -140,18 +140,6 @@ struct BadDataTests {
         }
     }
 
-    /// Starts a relay for which the modes of files count, whoever runs the tests.
-    private func unprivileged(
-        _ settings: [String: String], in directory: ScratchDirectory
-    ) async throws -> ChildProcess {
-        guard geteuid() == 0 else { return try await RelayUnderTest.spawn(settings, in: directory) }
-        let without = "-dac_override,-dac_read_search,-fowner"
-        return try await ChildProcess(
-            "/usr/bin/setpriv",
-            arguments: ["--bounding-set", without, "--inh-caps", without, try RelayUnderTest.programPath()],
-            environment: RelayUnderTest.usual.merging(settings) { $1 }, directory: directory)
-    }
-
     /// Every file with its content, size and kind; not its mode, which the relay tightens.
     private func listing(_ directory: ScratchDirectory) -> String {
         let status = shell(

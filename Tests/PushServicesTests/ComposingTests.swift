@@ -59,6 +59,13 @@ struct ComposingTests {
         )
     }
 
+    @Test func `Google is told to look only where that is asked for`() {
+        let plain = Self.text(FCMMessage.compose(Self.notification(.message, nil), to: Self.android(opens: false)))
+        let looking = Self.text(
+            FCMMessage.compose(Self.notification(.message, nil), to: Self.android(opens: false), validateOnly: true))
+        #expect(looking == #"{"validate_only":true,"# + plain.dropFirst())
+    }
+
     @Test func `a token that an older relay let in cannot break the JSON`() {
         let message = Self.text(
             FCMMessage.compose(

@@ -237,6 +237,22 @@ struct OAuthExchangeTests {
         #expect(OAuthExchange.interpret(status: status, body: Array(body.utf8)) == .failure(failure))
     }
 
+    @Test(
+        arguments: [
+            (#"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#, .signature),
+            (#"{"error":"invalid_grant","error_description":"Invalid grant: account not found"}"#, .noAccount),
+            (#"{"error":"invalid_grant","error_description":"Account has been disabled."}"#, .disabled),
+            (#"{"error":"disabled_client"}"#, .disabled),
+            (#"{"error":"invalid_grant","error_description":"Invalid JWT: Failed audience check."}"#, .audience),
+            (#"{"error":"invalid_grant","error_description":"Check your iat and exp values"}"#, .clock),
+            (#"{"error":"invalid_scope"}"#, .scope), (#"{"error":"unauthorized_client"}"#, .client),
+            (#"{"error":"invalid_client"}"#, .client), (#"{"error":"invalid_grant"}"#, .other),
+            (#"{"error":"server_error"}"#, .unavailable), (#"{"error":7}"#, nil), ("<html>", nil), ("", nil),
+        ] as [(String, OAuthRefusalReason?)])
+    func `a refusal says what is wrong with the account`(_ body: String, _ reason: OAuthRefusalReason?) {
+        #expect(OAuthRefusalReason(Array(body.utf8)) == reason)
+    }
+
     @Test func `the assertion says who, what for, to whom and how long, signed by the account`() throws {
         let key = RS256SigningKey.generate()
         let account = ServiceAccount(

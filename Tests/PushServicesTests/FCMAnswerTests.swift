@@ -111,6 +111,19 @@ struct FCMAnswerTests {
             FCMAnswer(status: row.status, body: Array(row.body.utf8), at: WallInstant(milliseconds: 0)) == row.answer)
     }
 
+    @Test func `Google's word for what is not allowed is read wherever it stands`() {
+        let info = #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SERVICE_DISABLED"}"#
+        let odd = #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":7}"#
+        for details in [info, "7,\(info)", "\(Self.fcmError("X")),\(info)"] {
+            let body = Self.google("PERMISSION_DENIED", details: details)
+            #expect(FCMErrorBody(Array(body.utf8))?.infoReason == "SERVICE_DISABLED")
+        }
+        for details in [odd, Self.fcmError("X")] {
+            let body = Self.google("PERMISSION_DENIED", details: details)
+            #expect(FCMErrorBody(Array(body.utf8))?.infoReason == nil)
+        }
+    }
+
     @Test func `no answer without Google's own JSON ends a registration`() {
         for status in 100..<600 {
             for body in ["", Self.html, "{}", "[]", "null", #"{"error":"x"}"#, #"{"error":{}}"#] {

@@ -171,4 +171,14 @@ struct APNsTests {
         #expect(try client.exchange(fixture.apnsRequest(token)).status == 200)
         await fixture.simulator.stop()
     }
+
+    @Test func `nobody was ever given a token of zeros`() async throws {
+        let fixture = try await Fixture.start()
+        let token = String(repeating: "0", count: 64)
+        let client = try fixture.client(.apnsProduction)
+        #expect(try client.exchange(fixture.apnsRequest(token)).body == #"{"reason":"BadDeviceToken"}"#)
+        fixture.simulator.declareLive(token, platform: .ios)
+        #expect(try client.exchange(fixture.apnsRequest(token)).status == 200)
+        await fixture.simulator.stop()
+    }
 }

@@ -62,17 +62,8 @@ package struct APNsService: PushService {
         return await courier.deliver(to: device, by: deadline, isReplaceable: true) { withNewCredential in
             if withNewCredential { token = tokens.renew(insteadOf: token) }
             return .request(
-                HTTP2Request(
-                    method: "POST", path: "/3/device/\(device.token.disclosed)",
-                    headers: [
-                        HTTP2Header(name: "authorization", value: token.authorization, indexing: .incremental),
-                        HTTP2Header(name: "apns-topic", value: topic, indexing: .incremental),
-                        HTTP2Header(name: "apns-push-type", value: "alert", indexing: .incremental),
-                        HTTP2Header(name: "apns-priority", value: "10", indexing: .incremental),
-                        HTTP2Header(name: "apns-id", value: id, indexing: .incrementalFirstThenNever),
-                        HTTP2Header(name: "apns-collapse-id", value: id, indexing: .incrementalFirstThenNever),
-                    ],
-                    body: payload))
+                APNsRequest.compose(
+                    payload: payload, id: id, topic: topic, to: device.token, as: token))
         } interpret: { response in
             let answer = APNsAnswer(
                 status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),

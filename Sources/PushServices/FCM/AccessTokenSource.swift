@@ -141,14 +141,7 @@ package final class AccessTokenSource: Sendable {
     }
 
     private func ask() async -> (result: Result<OAuthExchange.Grant, OAuthFailure>, date: WallInstant?) {
-        let request = HTTP2Request(
-            method: "POST", path: path,
-            headers: [
-                HTTP2Header(
-                    name: "content-type", value: "application/x-www-form-urlencoded", indexing: .incremental),
-                HTTP2Header(name: "accept", value: "application/json", indexing: .incremental),
-            ],
-            body: OAuthExchange.form(for: account, at: clocks.wall()))
+        let request = OAuthExchange.request(for: account, path: path, at: clocks.wall())
         do throws(HTTP2Failure) {
             let response = try await endpoint.send(
                 request, timeout: Self.requestTimeout, leavingWithin: nil, avoiding: nil)

@@ -11,6 +11,8 @@ package struct FCMErrorBody: Sendable, Equatable {
     package var message: String?
     /// The fields of the request that Google objects to.
     package var violatedFields: [String] = []
+    /// The word of a `google.rpc.ErrorInfo`, such as `SERVICE_DISABLED`.
+    package var infoReason: String?
     /// Whether a quota was named that is about one device.
     package var namesDeviceQuota = false
 
@@ -25,6 +27,8 @@ package struct FCMErrorBody: Sendable, Equatable {
                 errorCode = detail.errorCode
             } else if type.hasSuffix("google.rpc.BadRequest") {
                 violatedFields += detail.fieldViolations.compactMap(\.field)
+            } else if type.hasSuffix("google.rpc.ErrorInfo") {
+                infoReason = detail.reason
             } else if type.hasSuffix("google.rpc.QuotaFailure") {
                 namesDeviceQuota = detail.violations.contains { violation in
                     [violation.subject, violation.description].contains { $0?.lowercased().contains("device") == true }
@@ -57,6 +61,7 @@ package struct FCMErrorBody: Sendable, Equatable {
     private struct Detail: Decodable {
         var type: String?
         var errorCode: String?
+        var reason: String?
         var fieldViolations: [Violation]
         var violations: [Quota]
 
@@ -64,19 +69,21 @@ package struct FCMErrorBody: Sendable, Equatable {
             case type = "@type"
             case errorCode
             case errorCodeInSnakeCase = "error_code"
+            case reason
             case fieldViolations
             case violations
         }
 
         init(from decoder: any Decoder) throws {
             guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
-                (type, errorCode, fieldViolations, violations) = (nil, nil, [], [])
+                (type, errorCode, reason, fieldViolations, violations) = (nil, nil, nil, [], [])
                 return
             }
             type = try? container.decodeIfPresent(String.self, forKey: .type)
             errorCode =
                 (try? container.decodeIfPresent(String.self, forKey: .errorCode))
                 ?? (try? container.decodeIfPresent(String.self, forKey: .errorCodeInSnakeCase))
+            reason = try? container.decodeIfPresent(String.self, forKey: .reason)
             fieldViolations = (try? container.decodeIfPresent([Violation].self, forKey: .fieldViolations)) ?? []
             violations = (try? container.decodeIfPresent([Quota].self, forKey: .violations)) ?? []
         }

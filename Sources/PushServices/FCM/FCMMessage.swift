@@ -12,10 +12,14 @@ package enum FCMMessage {
     /// Where the app opens previews itself and there is one, the message is data-only, so that the app is started and
     /// shows what it opened, with the fixed text in `t` and `b` to fall back on. In every other case Android itself shows
     /// the fixed text, under a tag chosen per push so that a repeat replaces it. All `data` values are strings.
-    package static func compose(_ notification: PushNotification, to device: Device) -> [UInt8] {
+    ///
+    /// - Parameter validateOnly: has Google judge the message and deliver it to nobody.
+    package static func compose(
+        _ notification: PushNotification, to device: Device, validateOnly: Bool = false
+    ) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(512 + (notification.preview?.disclosed.utf8.count ?? 0))
-        json.appendPlain(#"{"message":{"token":"#)
+        json.appendPlain(validateOnly ? #"{"validate_only":true,"message":{"token":"# : #"{"message":{"token":"#)
         json.appendJSONString(device.token.disclosed)
         if isDataOnly(notification, to: device), let preview = notification.preview {
             json.appendPlain(#","android":{"priority":"high"},"data":{"c":""#)

@@ -8,7 +8,7 @@ package struct FCMService: PushService {
 
     package let platform = Platform.android
 
-    private let path: String
+    private let projectID: String
     private let tokens: AccessTokenSource
     private let courier: Courier
     private let clocks: Clocks
@@ -22,7 +22,7 @@ package struct FCMService: PushService {
         projectID: String, tokens: AccessTokenSource, pool: any UpstreamPool, breaker: ServiceBreaker, clocks: Clocks,
         observer: any DeliveryObserver
     ) {
-        path = "/v1/projects/\(projectID)/messages:send"
+        self.projectID = projectID
         self.tokens = tokens
         self.clocks = clocks
         courier = Courier(
@@ -52,15 +52,7 @@ package struct FCMService: PushService {
                 return .impossible(trouble.failure.outcome(retryAfter: trouble.retryAfter), trouble.failure.health)
             }
             token = current
-            return .request(
-                HTTP2Request(
-                    method: "POST", path: path,
-                    headers: [
-                        HTTP2Header(name: "authorization", value: current.authorization, indexing: .incremental),
-                        HTTP2Header(name: "content-type", value: "application/json", indexing: .incremental),
-                        HTTP2Header(name: "x-goog-api-format-version", value: "2", indexing: .incremental),
-                    ],
-                    body: message))
+            return .request(FCMRequest.compose(message, projectID: projectID, as: current))
         } interpret: { response in
             FCMAnswer(
                 status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),

@@ -1,5 +1,6 @@
 import Cryptography
 import FoundationEssentials
+package import HTTP2Client
 package import PushModel
 
 /// The two halves of a token request: the assertion that goes out, and the answer's meaning. Google: "Using OAuth 2.0
@@ -11,6 +12,17 @@ package enum OAuthExchange {
     package static let lifetime: Int64 = 3600
     /// `iat` is set back by this much, so that a clock that is a little ahead is no fault.
     package static let backdating: Int64 = 10
+
+    /// The whole request. `path` is that of the account's `token_uri`.
+    package static func request(for account: ServiceAccount, path: String, at now: WallInstant) -> HTTP2Request {
+        HTTP2Request(
+            method: "POST", path: path,
+            headers: [
+                HTTP2Header(name: "content-type", value: "application/x-www-form-urlencoded", indexing: .incremental),
+                HTTP2Header(name: "accept", value: "application/json", indexing: .incremental),
+            ],
+            body: form(for: account, at: now))
+    }
 
     /// The form that is posted: grant type and an RS256 assertion.
     package static func form(for account: ServiceAccount, at now: WallInstant) -> [UInt8] {
@@ -54,15 +66,11 @@ package enum OAuthExchange {
         case 400...499: break
         default: return .failure(.malformed)
         }
-        guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(body)) else {
-            return .failure(.malformed)
-        }
-        switch refusal.error {
-        case "internal_failure", "server_error", "temporarily_unavailable": return .failure(.unavailable)
-        case "invalid_grant":
-            let text = refusal.description?.lowercased() ?? ""
-            return .failure(text.contains("iat") || text.contains("short-lived") ? .clock : .refused)
-        default: return .failure(.refused)
+        switch OAuthRefusalReason(body) {
+        case nil: return .failure(.malformed)
+        case .unavailable: return .failure(.unavailable)
+        case .clock: return .failure(.clock)
+        case .signature, .noAccount, .disabled, .audience, .scope, .client, .other: return .failure(.refused)
         }
     }
 
@@ -96,16 +104,6 @@ package enum OAuthExchange {
                 }
                 expiresIn = number
             }
-        }
-    }
-
-    private struct Refusal: Decodable {
-        var error: String
-        var description: String?
-
-        enum CodingKeys: String, CodingKey {
-            case error
-            case description = "error_description"
         }
     }
 }

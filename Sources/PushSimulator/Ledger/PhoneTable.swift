@@ -1,6 +1,7 @@
 /// What was declared about phones. Pure; the ledger guards it.
 struct PhoneTable: Sendable {
-    /// Whether only declared phones exist. Otherwise every token of the right form is a live phone.
+    /// Whether only declared phones exist. Otherwise every token of the right form is a live phone's, but for one of zeros,
+    /// which nobody was ever given.
     var isStrict: Bool
     private var phones: [PhoneAddress: Phone] = [:]
 
@@ -87,7 +88,9 @@ struct PhoneTable: Sendable {
     func standing(
         of address: PhoneAddress, environment: PhoneEnvironment? = nil, topic: String? = nil, now: Int64
     ) -> Standing {
-        guard let phone = phones[address] else { return isStrict ? .unknown : .live }
+        guard let phone = phones[address] else {
+            return isStrict || address.token.utf8.allSatisfy { $0 == UInt8(ascii: "0") } ? .unknown : .live
+        }
         if let own = phone.environment, let environment, own != environment { return .unknown }
         if let own = phone.topic, let topic, own != topic { return .ofAnotherTopic }
         if let death = phone.death { return now < death.noticed ? .deadUnnoticed : .dead(death) }

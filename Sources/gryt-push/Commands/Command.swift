@@ -3,10 +3,16 @@ import RelayAPI
 /// What the program was asked to do on its command line.
 enum Command: Equatable {
     case serve
+    case check(Check.Options)
+    case health(HealthQuestion.Options)
     case stats(days: Int, asJSON: Bool)
     case showVersion
     case showHelp
-    case misunderstood(String)
+    /// With the exit status that says so.
+    case misunderstood(String, status: Int32)
+
+    /// Exit status for a command line that is not understood, after `sysexits.h`.
+    private static let badUsage: Int32 = 64
 
     /// Reads the arguments after the program's name.
     init(_ arguments: [String]) {
@@ -15,10 +21,47 @@ enum Command: Equatable {
         case ["--version"], ["version"]: self = .showVersion
         case ["--help"], ["-h"], ["help"]: self = .showHelp
         default:
-            self =
-                arguments.first == "stats"
-                ? Self.stats(arguments.dropFirst()) : .misunderstood(arguments.first ?? "")
+            let rest = arguments.dropFirst()
+            switch arguments.first {
+            case "check": self = Self.check(rest)
+            case "health": self = Self.health(rest)
+            case "stats": self = Self.stats(rest)
+            default: self = .misunderstood(arguments.first ?? "", status: Self.badUsage)
+            }
         }
+    }
+
+    private static func check(_ arguments: ArraySlice<String>) -> Command {
+        var options = Check.Options()
+        for argument in arguments {
+            switch argument {
+            case "--offline": options.isOffline = true
+            case "--json": options.asJSON = true
+            case "--strict": options.isStrict = true
+            case "--help", "-h": return .showHelp
+            default: return .misunderstood(argument, status: Check.misunderstood)
+            }
+        }
+        return .check(options)
+    }
+
+    private static func health(_ arguments: ArraySlice<String>) -> Command {
+        var options = HealthQuestion.Options()
+        var rest = arguments
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--ready": options.asksReadiness = true
+            case "--timeout":
+                guard let seconds = rest.popFirst().flatMap({ plainDecimal($0) }), (1...60).contains(seconds) else {
+                    return .misunderstood(
+                        "--timeout without a number from 1 to 60", status: HealthQuestion.unreadableSettings)
+                }
+                options.bound = .seconds(seconds)
+            case "--help", "-h": return .showHelp
+            default: return .misunderstood(argument, status: HealthQuestion.unreadableSettings)
+            }
+        }
+        return .health(options)
     }
 
     private static func stats(_ arguments: ArraySlice<String>) -> Command {
@@ -31,9 +74,9 @@ enum Command: Equatable {
             case "--days":
                 guard let text = rest.popFirst(), let number = plainDecimal(text),
                     DailyStatistics.days.contains(number)
-                else { return .misunderstood("--days without a number from 1 to 3660") }
+                else { return .misunderstood("--days without a number from 1 to 3660", status: badUsage) }
                 days = number
-            default: return .misunderstood(argument)
+            default: return .misunderstood(argument, status: badUsage)
             }
         }
         return .stats(days: days, asJSON: asJSON)
@@ -43,6 +86,13 @@ enum Command: Equatable {
         gryt-push: rings phones for Gryt servers, without knowing who anybody is.
 
           gryt-push [serve]      serve until SIGTERM or SIGINT; a second one hurries; SIGHUP reads the settings anew
+          gryt-push check [--offline] [--json] [--strict]
+                                 whether it would work: settings, keys, DATA_DIR, ports, and whether Apple and Google
+                                 take the credentials; nothing is delivered to anybody. 0: yes, 1: something is wrong
+                                 (--strict: or warned about), 2: not understood
+          gryt-push health [--ready] [--timeout SECONDS]
+                                 whether the relay on this machine answers (--ready: is ready, by METRICS_PORT), within
+                                 2 s. 0: yes, 1: no, 2: the settings do not say where it is
           gryt-push stats [--days N] [--json]
                                  what was counted over the last N days (30), from DATA_DIR, relay running or not
           gryt-push --version

@@ -3,14 +3,26 @@ import Glibc
 extension Settings {
     /// The settings of this process: its environment, and `.env` in its working directory.
     static func ofProcess() throws(SettingsError) -> Settings {
-        try Settings(
-            environment: environmentOfProcess(), dotEnv: dotEnvOfProcess(),
-            cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        try Settings(environment: environmentOfProcess(), dotEnv: dotEnvOfProcess(), cores: coresOfMachine())
     }
+
+    /// The same as far as they can be had, and what is wrong with them.
+    ///
+    /// - Throws: ``SettingsError`` only where `.env` cannot be read.
+    static func readingOfProcess() throws(SettingsError) -> SettingsReading {
+        SettingsReading(environment: environmentOfProcess(), dotEnv: try dotEnvOfProcess(), cores: coresOfMachine())
+    }
+
+    private static func coresOfMachine() -> Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
     /// The data directory alone, whatever is wrong with the rest.
     static func dataDirectoryOfProcess() throws(SettingsError) -> String {
         try dataDirectory(environment: environmentOfProcess(), dotEnv: dotEnvOfProcess())
+    }
+
+    /// Where the relay listens, alone; likewise.
+    static func listenersOfProcess() throws(SettingsError) -> ListenerSettings {
+        try listeners(environment: environmentOfProcess(), dotEnv: dotEnvOfProcess())
     }
 
     /// The version that the settings name, also where the rest of them cannot be right.

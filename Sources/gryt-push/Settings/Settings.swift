@@ -79,17 +79,20 @@ struct Settings: Sendable {
         environment: [String: String], dotEnv: String?, cores: Int,
         readFile: @escaping (String) throws(FileFault) -> [UInt8] = SystemFile.read
     ) throws(SettingsError) {
-        var reader = SettingsReader(environment: environment, dotEnv: dotEnv, readFile: readFile)
-        let address = "an IPv4 or IPv6 address"
-        host = reader.text(.host, default: "0.0.0.0", form: address, where: isIPAddress)
-        port = reader.number(.port, default: 8080, in: 0...65_535)
-        metricsHost = reader.text(.metricsHost, default: "127.0.0.1", form: address, where: isIPAddress)
-        let metricsPort = reader.number(.metricsPort, default: 0, in: 0...65_535)
-        self.metricsPort = metricsPort == 0 ? nil : metricsPort
-        if metricsPort != 0, metricsPort == port {
-            // Both listeners may share a port with others (SO_REUSEPORT), so the system would not refuse it.
-            reader.fault(.metricsPort, "must differ from PORT")
+        let reading = SettingsReading(environment: environment, dotEnv: dotEnv, cores: cores, readFile: readFile)
+        guard reading.faults.isEmpty else {
+            throw SettingsError(faults: reading.faults, warnings: reading.settings.warnings)
         }
+        self = reading.settings
+    }
+
+    /// Takes them out of a reader, which keeps what is wrong with them.
+    init(_ reader: inout SettingsReader, cores: Int) {
+        let listeners = ListenerSettings(&reader)
+        host = listeners.host
+        port = listeners.port
+        metricsHost = listeners.metricsHost
+        metricsPort = listeners.metricsPort
         dataDirectory = Self.dataDirectory(&reader)
         version = reader.text(
             .version, default: "dev", form: "at most 64 printable ASCII characters without blanks",
@@ -130,16 +133,30 @@ struct Settings: Sendable {
         Self.warnOfOtherProxies(&reader)
         warnings = reader.warnings
         marks = reader.marks
-        guard reader.faults.isEmpty else { throw SettingsError(faults: reader.faults, warnings: reader.warnings) }
     }
 
     /// The data directory alone. No other setting has to be right, nor has the rest of the `.env` file.
     static func dataDirectory(environment: [String: String], dotEnv: String?) throws(SettingsError) -> String {
+        try part(environment: environment, dotEnv: dotEnv) { dataDirectory(&$0) }
+    }
+
+    /// Where the relay listens, alone; likewise.
+    static func listeners(
+        environment: [String: String], dotEnv: String?
+    ) throws(SettingsError) -> ListenerSettings {
+        try part(environment: environment, dotEnv: dotEnv) { ListenerSettings(&$0) }
+    }
+
+    private static func part<Part>(
+        environment: [String: String], dotEnv: String?, _ read: (inout SettingsReader) -> Part
+    ) throws(SettingsError) -> Part {
         var reader = SettingsReader(environment: environment, dotEnv: dotEnv, readFile: SystemFile.read)
         let before = reader.faults.count
-        let directory = dataDirectory(&reader)
-        guard reader.faults.count == before else { throw SettingsError(faults: reader.faults, warnings: []) }
-        return directory
+        let part = read(&reader)
+        guard reader.faults.count == before else {
+            throw SettingsError(faults: reader.faults, warnings: [])
+        }
+        return part
     }
 
     private static func dataDirectory(_ reader: inout SettingsReader) -> String {

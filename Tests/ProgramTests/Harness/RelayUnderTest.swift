@@ -179,3 +179,17 @@ func tag(of capability: String) -> String {
 
 /// A capability that nobody has.
 func unknownCapability() -> String { "p_" + Base64URL.encode(SecureRandom.bytes(32)) }
+
+/// Starts a program for which the modes of files count, whoever runs the tests.
+func unprivileged(
+    _ settings: [String: String], in directory: ScratchDirectory, arguments: [String] = []
+) async throws -> ChildProcess {
+    guard geteuid() == 0 else {
+        return try await RelayUnderTest.spawn(settings, in: directory, arguments: arguments)
+    }
+    let without = "-dac_override,-dac_read_search,-fowner"
+    return try await ChildProcess(
+        "/usr/bin/setpriv",
+        arguments: ["--bounding-set", without, "--inh-caps", without, try RelayUnderTest.programPath()] + arguments,
+        environment: RelayUnderTest.usual.merging(settings) { $1 }, directory: directory)
+}
