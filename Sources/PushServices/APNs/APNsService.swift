@@ -63,7 +63,7 @@ package struct APNsService: PushService {
             if withNewCredential { token = tokens.renew(insteadOf: token) }
             return .request(
                 HTTP2Request(
-                    method: "POST", path: "/3/device/\(device.token.disclosed)",
+                    method: "POST", path: "/3/device/" + device.token.disclosed,
                     headers: [
                         HTTP2Header(name: "authorization", value: token.authorization, indexing: .incremental),
                         HTTP2Header(name: "apns-topic", value: topic, indexing: .incremental),
