@@ -10,8 +10,8 @@ import CNghttp2
 /// of what is in flight. Loop thread.
 @safe final class HTTP2Session {
     private let session: OpaquePointer
-    private var fields: [nghttp2_nv] = unsafe []
-    private var text: [UInt8] = []
+    /// Filled anew for each request; its memory stays.
+    private var block = HeaderBlock()
     private var isFirstRequest = true
 
     /// Bytes of the table that our header fields may fill at the peer, whatever it offers: Apple keeps a small one.
@@ -78,40 +78,22 @@ import CNghttp2
     /// Submits a request; the stream's id, or nil when nghttp2 would not have it.
     func submit(_ exchange: Exchange, authority: String) -> Int32? {
         let request = exchange.request
-        text.removeAll(keepingCapacity: true)
-        append(request.path)
-        append(authority)
-        for header in request.headers { append(header.value) }
-
         let user = unsafe Unmanaged.passUnretained(exchange).toOpaque()
         let isFirst = isFirstRequest
         isFirstRequest = false
-        let stream = unsafe text.withUnsafeMutableBufferPointer { values -> Int32 in
-            guard var value = values.baseAddress else { return -1 }
-            // nghttp2 has its copies by then, and overwrites those when it frees them (docs/decisions/wiped-memory.md).
-            defer { unsafe values.update(repeating: 0) }
-            unsafe fields.removeAll(keepingCapacity: true)
-            let method = request.method
-            unsafe fields.append(field(":method", method.utf8Start, method.utf8CodeUnitCount, flags: 0))
-            let scheme: StaticString = "https"
-            unsafe fields.append(field(":scheme", scheme.utf8Start, scheme.utf8CodeUnitCount, flags: 0))
-            unsafe fields.append(field(":path", value, request.path.utf8.count, flags: 0))
-            unsafe value += request.path.utf8.count
-            unsafe fields.append(field(":authority", value, authority.utf8.count, flags: 0))
-            unsafe value += authority.utf8.count
-            for header in request.headers {
-                let count = header.value.utf8.count
-                let flags = header.indexing.flags(isFirstRequest: isFirst)
-                unsafe fields.append(field(header.name, value, count, flags: flags))
-                unsafe value += count
-            }
+        // Moved out and back in: a variable of a class is checked for overlapping accesses each time it is touched, and
+        // filling touches it thirty times.
+        var block = HeaderBlock()
+        swap(&block, &self.block)
+        defer { swap(&block, &self.block) }
+        let stream = unsafe block.fill(with: request, authority: authority, isFirst: isFirst) { fields in
             if request.body.isEmpty {
-                return unsafe nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
+                return unsafe nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, nil, user)
             }
             var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = user
             unsafe provider.read_callback = readRequestBody
-            return unsafe nghttp2_submit_request(session, nil, fields, fields.count, &provider, user)
+            return unsafe nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, &provider, user)
         }
         return stream > 0 ? stream : nil
     }
@@ -139,35 +121,4 @@ import CNghttp2
 
     /// How many more bytes of bodies the peer takes at the moment, over all streams together.
     var peerWindow: Int { unsafe Int(nghttp2_session_get_remote_window_size(session)) }
-
-    private func append(_ string: String) {
-        let isDone: Void? = unsafe string.utf8.withContiguousStorageIfAvailable { bytes in
-            unsafe text.append(contentsOf: bytes)
-        }
-        if isDone == nil { text.append(contentsOf: string.utf8) }
-    }
-
-    /// Names are static and in lower case, so nghttp2 need not copy them; values live in `text` until the call ends,
-    /// so it must.
-    private func field(
-        _ name: StaticString, _ value: UnsafePointer<UInt8>, _ count: Int, flags: UInt32
-    ) -> nghttp2_nv {
-        let all = UInt8(flags | NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
-        return unsafe nghttp2_nv(
-            name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value),
-            namelen: name.utf8CodeUnitCount, valuelen: count, flags: all)
-    }
-}
-
-extension HTTP2HeaderIndexing {
-    /// nghttp2 knows two forms: indexed as it thinks right (which for `:path`, `content-length` and `authorization`
-    /// is "not"), and never indexed.
-    fileprivate func flags(isFirstRequest: Bool) -> UInt32 {
-        switch self {
-        case .incremental: NGHTTP2_NV_FLAG_NONE.rawValue
-        case .incrementalFirstThenNever:
-            isFirstRequest ? NGHTTP2_NV_FLAG_NONE.rawValue : NGHTTP2_NV_FLAG_NO_INDEX.rawValue
-        case .neverIndexed: NGHTTP2_NV_FLAG_NO_INDEX.rawValue
-        }
-    }
 }

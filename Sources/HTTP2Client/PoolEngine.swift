@@ -13,13 +13,6 @@ import EventLoops
     /// For connections opened from now on.
     var trust: TLSTrust
     /// Where connections read into, one after the other.
-    /// Trusts these roots from now on. What failed for the others' sake need not fail again, so nobody backs off any more.
-    func use(_ trust: TLSTrust) {
-        self.trust = trust
-        plan.startAnew()
-        replan()
-    }
-
     let readBuffer: UnsafeMutableRawBufferPointer
     /// The moment of the event that is being worked on.
     var now = Moment.now
@@ -67,6 +60,13 @@ import EventLoops
 
     deinit {
         unsafe readBuffer.deallocate()
+    }
+
+    /// Trusts these roots from now on. What failed for the others' sake need not fail again, so nobody backs off any more.
+    func use(_ trust: TLSTrust) {
+        self.trust = trust
+        plan.startAnew()
+        replan()
     }
 
     // MARK: Requests

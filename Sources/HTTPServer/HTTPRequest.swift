@@ -59,6 +59,16 @@ package struct HTTPRequest: Sendable {
     package func values(of header: String) -> [String] {
         retained.filter { $0.name == header }.map(\.value)
     }
+
+    /// The value of a field that came once; nil where it is absent or came more than once. As ``values(of:)`` otherwise.
+    package func onlyValue(of header: String) -> String? {
+        var found: String?
+        for field in retained where field.name == header {
+            guard found == nil else { return nil }
+            found = field.value
+        }
+        return found
+    }
 }
 
 /// A header field that was kept because the configuration names it.

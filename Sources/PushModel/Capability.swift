@@ -85,8 +85,10 @@ package struct CapabilityTag: Sendable, Equatable, CustomStringConvertible, Cust
 
     /// The tag of a capability whose SHA-256 begins with these eight bytes, the first in the most significant place.
     package init(firstBytesOfHash: UInt64) {
-        let digits = String(firstBytesOfHash, radix: 16)
-        disclosed = String(repeating: "0", count: 16 - digits.count) + digits
+        disclosed = unsafe String(unsafeUninitializedCapacity: 16) { digits in
+            for index in 0..<16 { unsafe digits[index] = hexDigit(firstBytesOfHash >> (60 - 4 * UInt64(index))) }
+            return 16
+        }
     }
 
     package var description: String { "(tag)" }

@@ -33,14 +33,24 @@ package struct PushID: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         let high = high & ~0xF000 | 0x4000
         let low = low & ~(0xC000 << 48) | 0x8000 << 48
-        var digits: [UInt8] = []
-        digits.reserveCapacity(36)
-        for index in 0..<32 {
-            if [8, 12, 16, 20].contains(index) { digits.append(UInt8(ascii: "-")) }
-            let half = index < 16 ? high : low
-            let nibble = UInt8(half >> (60 - 4 * UInt64(index % 16)) & 15)
-            digits.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+        return unsafe String(unsafeUninitializedCapacity: 36) { digits in
+            var place = 0
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 {
+                    unsafe digits[place] = UInt8(ascii: "-")
+                    place += 1
+                }
+                let half = index < 16 ? high : low
+                unsafe digits[place] = hexDigit(half >> (60 - 4 * UInt64(index & 15)))
+                place += 1
+            }
+            return place
         }
-        return String(decoding: digits, as: UTF8.self)
     }
+}
+
+/// The lower-case hex digit of the four lowest bits.
+func hexDigit(_ bits: UInt64) -> UInt8 {
+    let nibble = UInt8(truncatingIfNeeded: bits & 15)
+    return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
 }

@@ -6,8 +6,7 @@ import PushModel
 enum BearerCapability {
     /// The capability; nil when the header is absent, given twice, of another scheme, or not of a capability's form.
     static func of(_ request: HTTPRequest) -> Capability? {
-        let values = request.values(of: "authorization")
-        guard values.count == 1, let value = values.first else { return nil }
+        guard let value = request.onlyValue(of: "authorization") else { return nil }
         return capability(in: value.utf8.span)
     }
 

@@ -13,7 +13,7 @@ package enum APNsRequest {
         payload: [UInt8], id: String, topic: String, to device: DeviceToken, as token: ProviderToken
     ) -> HTTP2Request {
         HTTP2Request(
-            method: "POST", path: "/3/device/\(device.disclosed)",
+            method: "POST", path: "/3/device/" + device.disclosed,
             headers: [
                 HTTP2Header(name: "authorization", value: token.authorization, indexing: .incremental),
                 HTTP2Header(name: "apns-topic", value: topic, indexing: .incremental),
