@@ -35,10 +35,4 @@ enum ProcessLimits {
         }
         return Int(clamping: limit.rlim_cur)
     }
-
-    /// How many connections the public port may have under a limit of open files, besides what else is open: a loop's
-    /// machinery, its database, its connections to push services, and connections that are only being refused.
-    static func connections(underOpenFiles limit: Int, workers: Int) -> Int {
-        max(workers, limit - 64 - 48 * workers)
-    }
 }
