@@ -1,6 +1,10 @@
 package import Cryptography
 package import PushModel
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// The relay's own 32 bytes. Whoever has them and the database can tell which rows belong to a token they already know;
 /// they open no token that has had a push.
 ///
@@ -133,9 +137,19 @@ package enum RelaySecretError: Error, Equatable, CustomStringConvertible {
         case .notEncoded: "is neither hex nor base64"
         case .noSecret: "is no secret: all its bytes are alike; make one with: openssl rand -hex 32"
         case .notAFile: "is not a regular file; move away what stands in its place, and restore the file"
-        case .file(let step, let errno): "cannot be used: \(step.rawValue) failed: \(systemReason(errno))"
+        case .file(let step, let errno):
+            "cannot be used: \(step.rawValue) failed: \(systemReason(errno))\(Self.advice(errno))"
         case .readableByOthers: "may be read by other users, and its mode cannot be changed; make it 0600"
         case .lost: "is gone, but devices were registered under it; restore it, or remove push.db to begin anew"
+        }
+    }
+
+    private static func advice(_ errno: Int32) -> String {
+        switch errno {
+        case ENOSPC, EDQUOT: "; make room on its disk"
+        case EROFS: "; mount the disk for writing"
+        case EACCES, EPERM: "; the user that the relay runs as must own it"
+        default: ""
         }
     }
 }

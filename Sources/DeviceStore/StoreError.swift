@@ -8,6 +8,8 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
     case busy
     /// More writes wait than the store lets wait.
     case overloaded
+    /// The database's file, its log or the log's index is not where it was opened any more: what is written is lost with it.
+    case replaced
     /// What is stored does not make sense as a database.
     case corrupt
     /// One registration is there, yet its capability does not open it: the row was changed by other hands.
@@ -17,10 +19,11 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
     /// Any other failure, by the number the database engine gives it.
     case failed(code: Int32)
 
-    /// Whether the same call may well succeed in a second or a minute, without anybody's doing.
+    /// Whether the same call may well succeed in a second or a minute, so that whoever asked is told to come again: by
+    /// itself, or because whoever has replaced the database is about to restart the relay on it.
     package var isTransient: Bool {
         switch self {
-        case .busy, .overloaded: true
+        case .busy, .overloaded, .replaced: true
         case .full, .readOnly, .corrupt, .sealBroken, .closed, .failed: false
         }
     }
@@ -28,7 +31,7 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
     /// Whether somebody has to look at the machine.
     package var needsOperator: Bool {
         switch self {
-        case .full, .readOnly, .corrupt, .sealBroken, .failed: true
+        case .full, .readOnly, .replaced, .corrupt, .sealBroken, .failed: true
         case .busy, .overloaded, .closed: false
         }
     }
@@ -40,6 +43,7 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
         case .readOnly: "read_only"
         case .busy: "busy"
         case .overloaded: "overloaded"
+        case .replaced: "replaced"
         case .corrupt: "corrupt"
         case .sealBroken: "seal_broken"
         case .closed: "closed"
@@ -51,6 +55,7 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
     package var operatorLine: String {
         switch self {
         case .full: "\(description) in DATA_DIR; pushes go on, registrations fail until then"
+        case .replaced: "\(description); pushes go on, registrations and removals are refused until then"
         case .readOnly, .busy, .overloaded, .corrupt, .sealBroken, .closed, .failed: description
         }
     }
@@ -64,6 +69,9 @@ package enum StoreError: Error, Equatable, CustomStringConvertible {
                 + "is mounted"
         case .busy: "another process holds the database: end whatever else has push.db open"
         case .overloaded: "more writes wait than can be kept: the disk is slower than the registrations come in"
+        case .replaced:
+            "push.db was removed or replaced while the relay has it open, or push.db-wal or push.db-shm was: put it back, or "
+                + "restart the relay"
         case .corrupt:
             "push.db is damaged: stop the relay and restore the file, or save what can be read as "
                 + "docs/backup.md says"

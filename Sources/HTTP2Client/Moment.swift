@@ -1,7 +1,7 @@
 import Glibc
 
-/// A moment on the clock that never jumps and also runs while the machine sleeps, so that a connection that slept
-/// through an hour knows that it did.
+/// A moment on the clock that nobody sets and that goes on while the machine is suspended, so that a connection that slept
+/// through an hour knows that it did. The clock of `MonotonicInstant`.
 ///
 /// Whole nanoseconds instead of `ContinuousClock.Instant`, whose 128-bit arithmetic is paid for with every request.
 struct Moment: Sendable, Comparable, Hashable {

@@ -22,6 +22,10 @@ package protocol HTTPRequestHandler: Sendable {
     /// than ``HTTPServerConfiguration/maximumBody``: such a request is handed on with an empty one in place of being
     /// refused, and the connection closes after the answer.
     func ignoresBody(of request: HTTPRequest) -> Bool
+
+    /// The system has no descriptor or no memory left for one more connection, by its number for that. None is accepted for
+    /// a moment, those that there are go on, and it is tried again. Called on the loop, each time; must not wait.
+    func couldNotAccept(_ errno: Int32)
 }
 
 extension HTTPRequestHandler {
@@ -30,4 +34,7 @@ extension HTTPRequestHandler {
 
     /// Nothing is answered at once.
     package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? { nil }
+
+    /// Nobody is told.
+    package func couldNotAccept(_ errno: Int32) {}
 }

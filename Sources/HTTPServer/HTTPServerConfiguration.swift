@@ -14,6 +14,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var requestTimeout: Duration = .seconds(10)
     /// At most so many connections; further ones are refused (``HTTPRefusal/tooManyConnections``).
     package var maximumConnections = 10_000
+    /// So many of the further ones are accepted at a time, to be told so; the rest wait in the backlog until there is room.
+    package var refusalRoom = 256
     /// Bounds the connections of one address, over all servers that have the same census; further ones are refused. nil
     /// is without a bound, for behind a proxy all have one address.
     package var addressCensus: AddressCensus?
@@ -29,6 +31,7 @@ package struct HTTPServerConfiguration: Sendable {
         precondition(maximumHead > 0 && maximumFields > 0, "a request needs a head")
         precondition(maximumHead < ServerLoop.maximumInput, "a head must fit in what a connection may keep")
         precondition(idleTimeout >= .seconds(1) && requestTimeout > .zero, "time-outs must leave time")
+        precondition(refusalRoom > 0, "a refusal needs a connection")
         precondition(maximumConnections > 0 && maximumConnections <= 1 << 30, "a server needs connections")
         precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")
     }

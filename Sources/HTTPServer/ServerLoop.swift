@@ -145,7 +145,7 @@ import EventLoops
 
     /// At how many connections no more are accepted: beyond the bound there is room for those that are being refused.
     /// Waiting in the backlog they would hear nothing.
-    private var connectionLimit: Int { configuration.maximumConnections + 256 }
+    private var connectionLimit: Int { configuration.maximumConnections + configuration.refusalRoom }
     /// How many connections are accepted before others have their turn.
     private static let acceptsPerTurn = 64
     /// How long nothing is accepted when the system has no descriptors or no memory left.
@@ -168,9 +168,11 @@ import EventLoops
                 open(descriptor, peer)
                 continue
             }
-            switch errno {
+            let code = errno
+            switch code {
             case EAGAIN: return
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                handler.couldNotAccept(code)
                 listenerWatcher?.watchReads(false)
                 acceptTimer?.arm(after: Self.acceptPause)
                 return

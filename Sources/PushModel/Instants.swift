@@ -23,7 +23,8 @@ package struct WallInstant: Sendable, Comparable, Hashable {
     }
 }
 
-/// A moment on a clock that never jumps and means nothing outside this process.
+/// A moment on a clock that is never set and means nothing outside this process. While the machine is suspended it goes on,
+/// so that whoever wakes up after two hours finds two hours gone: windows empty, tokens old, connections stale.
 package struct MonotonicInstant: Sendable, Comparable, Hashable {
     /// Nanoseconds since some moment before the process began.
     package let nanoseconds: Int64
@@ -41,6 +42,32 @@ package struct MonotonicInstant: Sendable, Comparable, Hashable {
 
     /// How long after `other` this is; negative when it is before.
     package func duration(since other: MonotonicInstant) -> Duration {
+        .nanoseconds(nanoseconds - other.nanoseconds)
+    }
+}
+
+/// A moment on the clock that stands still while the machine is suspended (`CLOCK_MONOTONIC`, clock_gettime(2)). For how long
+/// this process itself took or said nothing, and for those who go by that clock: timers, conditions, systemd.
+package struct RunningInstant: Sendable, Comparable, Hashable {
+    /// Nanoseconds since some moment before the process began.
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The present moment.
+    package static var now: RunningInstant {
+        RunningInstant(nanoseconds: nanosecondsOn(CLOCK_MONOTONIC))
+    }
+
+    package static func < (left: RunningInstant, right: RunningInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The moment this long after (before, when negative).
+    package func advanced(by duration: Duration) -> RunningInstant {
+        RunningInstant(nanoseconds: nanoseconds + duration.wholeNanoseconds)
+    }
+
+    /// How long after `other` this is; negative when it is before.
+    package func duration(since other: RunningInstant) -> Duration {
         .nanoseconds(nanoseconds - other.nanoseconds)
     }
 }
@@ -79,7 +106,7 @@ package struct UTCDay: Sendable, Comparable, Hashable, CustomStringConvertible {
 package struct Clocks: Sendable {
     /// The clock on the wall.
     package var wall: @Sendable () -> WallInstant
-    /// The clock that never jumps.
+    /// The clock that nobody sets.
     package var monotonic: @Sendable () -> MonotonicInstant
 
     package init(
@@ -92,19 +119,19 @@ package struct Clocks: Sendable {
     /// The machine's own clocks.
     package static let system = Clocks(
         wall: {
-            let time = read(CLOCK_REALTIME)
-            return WallInstant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+            WallInstant(milliseconds: nanosecondsOn(CLOCK_REALTIME) / 1_000_000)
         },
         monotonic: {
-            let time = read(CLOCK_MONOTONIC)
-            return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+            // The one that goes on while the machine is suspended: docs/decisions/suspended-time.md
+            MonotonicInstant(nanoseconds: nanosecondsOn(CLOCK_BOOTTIME))
         })
+}
 
-    private static func read(_ clock: clockid_t) -> timespec {
-        var time = timespec()
-        unsafe _ = clock_gettime(clock, &time)
-        return time
-    }
+/// What one of the system's clocks shows.
+private func nanosecondsOn(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe _ = clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
 extension FixedWidthInteger {

@@ -59,6 +59,8 @@ package struct PublicAPI: HTTPRequestHandler {
         }
     }
 
+    package func couldNotAccept(_ errno: Int32) { observer.couldNotAccept(errno) }
+
     private func refused(_ refusal: Refusal) -> HTTPResponse {
         observer.refused(refusal)
         return Answers.refused(refusal)
@@ -125,8 +127,10 @@ package struct PublicAPI: HTTPRequestHandler {
     }
 }
 
-/// Hears of every refusal, to count it. Called on the loop; must be quick.
+/// Hears of every refusal, to count it, and of connections that could not even be refused. Called on the loop; must be quick.
 package protocol RefusalObserver: Sendable {
     /// A request was refused.
     func refused(_ refusal: Refusal)
+    /// The system gave no descriptor, or no memory, for another connection.
+    func couldNotAccept(_ errno: Int32)
 }

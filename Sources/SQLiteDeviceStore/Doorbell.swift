@@ -17,7 +17,7 @@
         let codes = [
             unsafe pthread_mutex_init(mutex, nil),
             unsafe pthread_condattr_init(&attributes),
-            // The wall's clock may jump; a wait must not.
+            // The wall's clock may jump; a wait must not. (Of the others a condition knows this one alone.)
             unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC),
             unsafe pthread_cond_init(condition, &attributes),
             unsafe pthread_condattr_destroy(&attributes),
@@ -40,7 +40,7 @@
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Waits for a ring, at most until the moment on `CLOCK_MONOTONIC`, in nanoseconds; without one for ever.
+    /// Waits for a ring, at most until the moment on the clock of `RunningInstant`, in nanoseconds; without one for ever.
     func wait(until nanoseconds: Int64?) {
         unsafe pthread_mutex_lock(mutex)
         while !isRung {

@@ -149,6 +149,12 @@ import DeviceStore
         }
     }
 
+    /// The database's name, with links resolved: that beside which its log stands.
+    var resolvedPath: String {
+        guard let name = unsafe sqlite3_db_filename(database, "main") else { return "" }
+        return unsafe String(cString: name)
+    }
+
     /// Gives back the memory of pages that are not being changed.
     func releaseMemory() { unsafe _ = sqlite3_db_release_memory(database) }
 
@@ -188,6 +194,8 @@ extension StoreError {
         case SQLITE_CANTOPEN where Self.meansFull(systemError): self = .full
         // Too many open files: nothing is wrong with this one.
         case SQLITE_CANTOPEN where systemError == EMFILE || systemError == ENFILE: self = .failed(code: code)
+        // SQLITE_READONLY_DBMOVED, another such expression: SQLite itself has found the file gone.
+        case SQLITE_READONLY where code >> 8 == 4: self = .replaced
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: self = .readOnly
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt

@@ -79,6 +79,7 @@ package final class SQLiteDatabase: Sendable {
     ) throws(StoreOpenError) -> SQLiteDatabase {
         let directory = DataDirectory(path: directory)
         try directory.prepare()
+        let file = FileIdentity(of: directory.database)
         let hadLog = directory.hasLog
         let connection: SQLiteConnection
         do throws(StoreError) {
@@ -106,6 +107,8 @@ package final class SQLiteDatabase: Sendable {
             }
             try Scrubbing.finish(connection, in: directory)
             let writer = try SQLiteWriter(path: directory.database, options: options)
+            // So what was looked at is what is written to.
+            guard writer.isInPlace, FileIdentity(of: directory.database) == file else { throw .replaced }
             try writer.start()
             return writer
         }
@@ -115,9 +118,17 @@ package final class SQLiteDatabase: Sendable {
 
     /// A store that lives on the executor, with a connection of its own for reading.
     package func makeStore(on executor: any SerialExecutor) throws(StoreError) -> SQLiteDeviceStore {
-        try SQLiteDeviceStore(
+        // Looked at on both sides of the opening, so that what is read is what is written.
+        guard writer.isInPlace else { throw .replaced }
+        let store = try SQLiteDeviceStore(
             path: path, busyTimeout: options.busyTimeout, secret: secret, writer: writer, on: executor)
+        guard writer.isInPlace else { throw .replaced }
+        return store
     }
+
+    /// Whether the database, its log or the log's index has lost its name to another file or to none since it was opened.
+    /// Until it has it back nothing is written, and every write fails with ``StoreError/replaced``. Some microseconds.
+    package var isReplaced: Bool { !writer.isInPlace }
 
     /// What the writer has done so far, for metrics and readiness.
     package var statistics: WriterStatistics { writer.statistics }

@@ -21,6 +21,7 @@ final class SQLiteWriter: @unchecked Sendable {
     private let thread = Mutex<pthread_t?>(nil)
     private let doorbell = Doorbell()
     private let busyTimeout: Duration
+    private let files: DatabaseFiles
 
     // The writer's thread only.
     private var connection: SQLiteConnection?
@@ -54,7 +55,9 @@ final class SQLiteWriter: @unchecked Sendable {
         // 16 MB of log before a commit moves it into the database: each page of a busy index then moves once for many
         // commits. What must not linger is moved sooner, by the scrubbing.
         try connection.execute("PRAGMA wal_autocheckpoint=4000")
-        transaction = try WriterTransaction(connection)
+        let transaction = try WriterTransaction(connection, path: path)
+        self.transaction = transaction
+        files = transaction.files
         self.connection = connection
         busyTimeout = options.busyTimeout
         backlog = Mutex(
@@ -62,7 +65,7 @@ final class SQLiteWriter: @unchecked Sendable {
     }
 
     /// The clock that the doorbell waits by, in nanoseconds. Not one that a test can set, for a thread sleeps on it.
-    private static var now: Int64 { Clocks.system.monotonic().nanoseconds }
+    private static var now: Int64 { RunningInstant.now.nanoseconds }
 
     // MARK: From any thread
 
@@ -110,6 +113,9 @@ final class SQLiteWriter: @unchecked Sendable {
         statistics.waiting = backlog.withLock { $0.waitingCount }
         return statistics
     }
+
+    /// Whether what is written stands where the next start looks for it.
+    var isInPlace: Bool { files.areInPlace }
 
     /// Writes what waits, empties the log, ends the thread and closes the connection. Safe to call twice.
     func close() async {
@@ -164,6 +170,9 @@ final class SQLiteWriter: @unchecked Sendable {
             scrubDue = min(scrubDue ?? due, due)
         } else {
             backlog.withLock { $0.putBack(batch.gathered, now: now) }
+            // What was acknowledged before and stands in the log only: into the database with it, where that one is still in
+            // place; and where it is not, off the log, which the next start would take for that of the other database.
+            if outcome.failure == .replaced { scrubDue = min(scrubDue ?? .max, now) }
         }
         let isFailing = shared.withLock { shared in
             shared.statistics.note(outcome, took: now - began, provesRegistrations: batch.hasRegistered(outcome))
@@ -203,6 +212,8 @@ final class SQLiteWriter: @unchecked Sendable {
 
     /// Returns whether nothing is left in the log.
     private func scrub() -> Bool {
+        // Whoever opens the database by its name has another index by now, so that no lock keeps the two apart.
+        guard files.isIndexInPlace else { return true }
         connection?.setBusyTimeout(Self.scrubPatience)
         defer { connection?.setBusyTimeout(busyTimeout) }
         let now = Self.now
@@ -230,7 +241,8 @@ final class SQLiteWriter: @unchecked Sendable {
     }
 
     private func end() {
-        _ = scrub()
+        // In a database that was replaced another relay may have written to this log since it was emptied.
+        if files.areInPlace || scrubDue != nil { _ = scrub() }
         transaction = nil
         connection = nil
         let waiters = shared.withLock { shared in

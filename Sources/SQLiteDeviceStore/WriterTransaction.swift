@@ -8,11 +8,14 @@ final class WriterTransaction {
     private let counting: SQLiteStatement
     private let trial: SQLiteStatement
     private let trialRemoval: SQLiteStatement
+    /// The files that it writes to.
+    let files: DatabaseFiles
 
     /// More than a registration changes, of pages that are new and of such that there are already.
     private static let trialBytes = 16_384
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
+    /// - Parameter path: the database's name as it was given.
+    init(_ connection: SQLiteConnection, path: String) throws(StoreError) {
         self.connection = connection
         devices = try DeviceStatements(connection)
         counting = try connection.prepare(
@@ -22,11 +25,14 @@ final class WriterTransaction {
             """)
         trial = try connection.prepare("REPLACE INTO relay VALUES ('trial', zeroblob(\(Self.trialBytes)))")
         trialRemoval = try connection.prepare("DELETE FROM relay WHERE name = 'trial'")
+        // What was compiled has been read, so all three files are there.
+        files = DatabaseFiles(path: path, resolved: connection.resolvedPath)
     }
 
     /// Writes as much as a registration would, and takes it back in the same transaction. Returns why it failed.
     func prove() -> StoreError? {
         do throws(StoreError) {
+            try requireFiles()
             try connection.transaction { () throws(StoreError) in
                 try trial.run()
                 try trialRemoval.run()
@@ -49,6 +55,10 @@ final class WriterTransaction {
 
     /// Runs the operations. One that fails has changed nothing and takes no other with it; if the commit fails, or the
     /// engine gives the transaction up in the middle, all have failed and nothing has changed.
+    ///
+    /// They have failed as well where the files are not in place, which is looked at twice. Before the commit: then nothing
+    /// has changed, so that counts which are tried each second are counted once should the file come back. And after it,
+    /// which may have taken seconds: then what failed stands in a file that no start will find.
     func run(
         _ operations: [WriteOperation], marks: [CapabilityHash: UTCDay], seals: [CapabilityHash: [UInt8]]
     ) -> Outcome {
@@ -66,13 +76,19 @@ final class WriterTransaction {
             // A row that goes takes its marks along, so what is gathered comes last.
             for (hash, sealed) in seals where try devices.reseal(hash, sealed) > 0 { leftOldContent = true }
             for (hash, day) in marks { try devices.markUsed(hash, on: day) }
+            try requireFiles()
             try connection.execute("COMMIT")
+            try requireFiles()
             return Outcome(results: results, leftOldContent: leftOldContent, failure: nil)
         } catch {
             connection.rollBack()
             let failures = operations.map { _ in Result<Int, StoreError>.failure(error) }
             return Outcome(results: failures, leftOldContent: false, failure: error)
         }
+    }
+
+    private func requireFiles() throws(StoreError) {
+        guard files.areInPlace else { throw .replaced }
     }
 
     private func attempt(_ operation: WriteOperation) -> Result<Int, StoreError> {

@@ -25,7 +25,7 @@ package final class Log: Sendable {
         var kind: LogField?
     }
 
-    /// Makes a log. `wall` gives milliseconds since 1970; `monotonic` nanoseconds on a clock that never jumps.
+    /// Makes a log. `wall` gives milliseconds since 1970; `monotonic` nanoseconds on a clock that is never set.
     package init(
         level: LogLevel = .info, format: LogFormat = .logfmt, to sink: any LogSink,
         wall: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64

@@ -1,7 +1,7 @@
 /// Lets the first event of a kind through at once and then one an interval, with a count of those held back: a fault that
 /// strikes ten thousand times leaves two lines, not ten thousand.
 ///
-/// A value without a clock: instants are nanoseconds on a clock that never jumps, handed in, and do not go back. Kinds are
+/// A value without a clock: instants are nanoseconds on a clock that is never set, handed in, and do not go back. Kinds are
 /// few and known beforehand; each is remembered for good.
 package struct StormGate<Kind: Hashable & Sendable>: Sendable {
     private struct Held {

@@ -92,13 +92,17 @@ struct LocalJudgementTests {
     }
 
     @Test func `open files are enough for the connections that are set, or not`() {
-        let enough = 10_000 + 64 + 48
-        expect(
-            MachineExamination.judge(openFiles: enough, maximumConnections: 10_000, workers: 1), .ok,
-            "10000 connections")
-        expect(
-            MachineExamination.judge(openFiles: enough - 1, maximumConnections: 10_000, workers: 1), .wrong, "503",
-            "LimitNOFILE=")
+        func judge(_ openFiles: Int) -> Judgement {
+            MachineExamination.judge(
+                openFiles: openFiles, maximumConnections: 10_000, workers: 1, hasOperatorPort: true)
+        }
+        let plan = (10_000...).lazy.map {
+            DescriptorPlan(openFiles: $0, loops: 1, servers: 1, hasOperatorPort: true).connections
+        }
+        let enough = 10_000 + (plan.firstIndex { $0 >= 10_000 } ?? 0) - plan.startIndex
+        expect(judge(enough), .ok, "10000 connections")
+        expect(judge(enough - 1), .wrong, "503", "LimitNOFILE=")
+        expect(judge(DescriptorPlan.fewest(loops: 1) - 1), .wrong, "to start", "LimitNOFILE=")
     }
 
     @Test func `a port is judged by who has it`() {

@@ -22,13 +22,16 @@ struct CountsTests {
     }
 
     private static let errors: [StoreError] = [
-        .full, .readOnly, .busy, .overloaded, .corrupt, .sealBroken, .closed, .failed(code: 1),
+        .full, .readOnly, .busy, .overloaded, .replaced, .corrupt, .sealBroken, .closed, .failed(code: 1),
     ]
 
     @Test func `every error has a label and a line of its own`() {
         #expect(Set(Self.errors.map(\.label)).count == Self.errors.count)
         #expect(Set(Self.errors.map(\.operatorLine)).count == Self.errors.count)
-        #expect(Self.errors.filter(\.isTransient) == [.busy, .overloaded])
-        #expect(Self.errors.filter(\.needsOperator) == [.full, .readOnly, .corrupt, .sealBroken, .failed(code: 1)])
+        #expect(Self.errors.filter(\.isTransient) == [.busy, .overloaded, .replaced])
+        #expect(
+            Self.errors.filter(\.needsOperator) == [
+                .full, .readOnly, .replaced, .corrupt, .sealBroken, .failed(code: 1),
+            ])
     }
 }

@@ -40,6 +40,16 @@ struct DeadlineWheelTests {
         #expect(next >= start + .seconds(2) && next <= start + .milliseconds(2017))
     }
 
+    @Test func `whatever was due in two hours that were slept through comes at once`() {
+        var wheel = DeadlineWheel(now: start)
+        for slot in 0..<500 { wheel.insert(slot, deadline: start + .milliseconds(slot * 10)) }
+        wheel.insert(500, deadline: start + .seconds(7201))
+        let awake = start + .seconds(7200)
+        #expect(expired(&wheel, at: awake).sorted() == Array(0..<500))
+        #expect(wheel.nextTick.map { $0 > awake } == true)
+        #expect(expired(&wheel, at: awake + .seconds(2)) == [500])
+    }
+
     @Test func `following the ticks expires everything in order of time`() {
         var wheel = DeadlineWheel(now: start)
         var generator = SystemRandomNumberGenerator()

@@ -81,6 +81,31 @@ struct HTTP2ConnectionStateTests {
         #expect(state.due(now: later + .seconds(2)) == nil)
     }
 
+    /// The clock goes on while the machine is suspended; nothing was read meanwhile, whatever the peer has sent.
+    /// Nor was it where nobody pushed for so long.
+    @Test(arguments: [Duration.seconds(2 * 3600), .seconds(12 * 3600), .seconds(7 * 86_400)])
+    func `a connection that slept for hours is trusted with one request, and given up when that is lost`(nap: Duration)
+    {
+        let awake = start + nap
+        var state = open(configuration { $0.idlePingAfter = .seconds(3600) })
+        // Beyond its greatest age another one is asked for as well.
+        if nap > .seconds(86_400) { #expect(state.due(now: awake) == .askForReplacement) }
+        #expect(state.due(now: awake) == .ping)
+        state.pinged(now: awake)
+        #expect(state.room == 0 && state.due(now: awake) == nil)
+        #expect(state.due(now: awake + .seconds(2)) == .end(.dead))
+        state = open(configuration { $0.maximumAge = .seconds(30 * 86_400) })
+        #expect(state.due(now: awake) == nil)
+        #expect(state.sent(now: awake) == true)
+        state.pinged(now: awake)
+        #expect(state.room == 0 && state.due(now: awake) == nil)
+        #expect(state.due(now: awake + .seconds(2)) == .end(.dead))
+        // One that waited for a sign of life when the machine stood still has not had it in all that time.
+        state = open()
+        state.pinged(now: start)
+        #expect(state.due(now: awake) == .end(.dead))
+    }
+
     @Test func `two time-outs without an answer between them end the use of a connection`() {
         var state = open()
         for _ in 0..<4 { _ = state.sent(now: start) }

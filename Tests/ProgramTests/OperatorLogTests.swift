@@ -49,6 +49,38 @@ struct OperatorLogTests {
         }
     }
 
+    @Test func `lines that nobody read are told of in the form of all others`() async throws {
+        let directory = ScratchDirectory()
+        let path = directory.path + "/log"
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        let log = unsafe open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(log) }
+        // F_SETPIPE_SZ: one page, which holds some thirty lines.
+        try #require(fcntl(log, 1031, 4096) == 4096)
+        let port = try freePort()
+        let process = try await ChildProcess(
+            "/bin/bash", arguments: ["-c", "exec '\(try RelayUnderTest.programPath())' > log"],
+            environment: RelayUnderTest.usual.merging(["LOG_FORMAT": "json", "PORT": String(port)]) { $1 },
+            directory: directory)
+        while (try? RawClient(port: port)) == nil { try await Task.sleep(for: .milliseconds(10)) }
+        // Each tells of itself, also where nothing has changed. Signals that meet are one.
+        var text = ""
+        while !text.contains("log_lines_lost") {
+            for _ in 0..<100 {
+                process.signal(SIGHUP)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            text += try await onOwnThread { readAll(log) }
+        }
+        process.signal(SIGTERM)
+        await process.end()
+        let lines = text.split(separator: "\n").map { JSON(text: String($0)) }
+        #expect(!lines.contains { $0 == nil })
+        let lost = lines.first { $0?["event"]?.string == "log_lines_lost" }
+        #expect(lost??["level"]?.string == "warning")
+        #expect(lost??["count"] != nil)
+    }
+
     @Test func `in JSON every line is an object with time, level and event, from start to stop`() async throws {
         try await Stage.run { stage in
             let directory = ScratchDirectory()
@@ -75,4 +107,11 @@ struct OperatorLogTests {
             #expect(!record.outputText.contains("PRIVATE KEY"))
         }
     }
+}
+
+/// What is in a pipe by now.
+private func readAll(_ descriptor: Int32) -> String {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
 }

@@ -232,17 +232,27 @@ struct OperatorPortTests {
         }
     }
 
-    @Test func `a clock that differs from Google's is measured`() async throws {
+    /// The second is so far off that Google gives no token; its refusal has a `Date` as well.
+    @Test(arguments: [(100, "warning", "202"), (600, "error", "502 upstream_failed credentials")])
+    func `a clock that differs from Google's is measured with the first answer, and told`(
+        seconds: Int, level: String, answer: String
+    ) async throws {
         try await Stage.run { stage in
+            stage.simulator.advanceClock(by: .seconds(seconds))
             let operated = try await OperatedRelay(stage.settings)
             let capability = try await operated.relay.register(SimulatedPhone(.android))
-            stage.simulator.advanceClock(by: .seconds(100))
-            #expect(try await operated.relay.push(capability).status == 202)
+            #expect(try await operated.relay.push(capability).summary == answer)
+            await operated.relay.logged("event=clock_wrong ")
             let scrape = try await operated.scrape()
             let skew = scrape.values[#"gryt_push_clock_skew_seconds{platform="android"}"#].flatMap { Double($0) }
-            #expect(try abs(#require(skew) + 100) < 2)
+            #expect(try abs(#require(skew) + Double(seconds)) < 2)
             #expect(scrape.values[#"gryt_push_clock_skew_seconds{platform="ios"}"#] == nil)
-            await operated.relay.end()
+            let log = await operated.relay.end().outputText
+            #expect(log.components("event=clock_wrong") == 1 && log.components("event=clock_right") == 0)
+            let line = try #require(log.split(separator: "\n").first { $0.contains("event=clock_wrong ") })
+            #expect(line.contains("level=\(level) event=clock_wrong platform=android ahead_s=-"))
+            let told = line.split(separator: " ").first { $0.hasPrefix("ahead_s=") }.flatMap { Int($0.dropFirst(8)) }
+            #expect(try abs(#require(told) + seconds) < 2)
         }
     }
 }

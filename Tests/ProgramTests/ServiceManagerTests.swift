@@ -87,6 +87,27 @@ struct ServiceManagerTests {
         await relay.process.end()
     }
 
+    /// What a machine shows that was suspended for a million seconds, which systemd does not count.
+    @Test(.enabled("no time name space without root") { shell("unshare --time true 2> /dev/null") == 0 })
+    func `the moment of a reload is on the manager's clock, which stood still in a suspension`() async throws {
+        let directory = ScratchDirectory()
+        let manager = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(manager) }
+        try #require(bindUnix(manager, directory.path + "/notify"))
+        let relay = try await ChildProcess(
+            "/usr/bin/unshare", arguments: ["--time", "--boottime", "1000000", try RelayUnderTest.programPath()],
+            environment: RelayUnderTest.usual.merging(["NOTIFY_SOCKET": directory.path + "/notify"]) { $1 },
+            directory: directory)
+        #expect(try await onOwnThread { nextMessage(manager) } == "READY=1")
+        let before = microsecondsNow()
+        relay.signal(SIGHUP)
+        let reloading = try await onOwnThread { nextMessage(manager) }.split(separator: "=")
+        let moment = try #require(reloading.last.flatMap { Int($0) })
+        #expect((before...microsecondsNow()).contains(moment))
+        relay.signal(SIGTERM)
+        #expect(await relay.end().status == 0)
+    }
+
     private func bindUnix(_ descriptor: Int32, _ path: String) -> Bool {
         var bytes = Array(path.utf8)
         let isAbstract = bytes.first == UInt8(ascii: "@")
@@ -100,6 +121,13 @@ struct ServiceManagerTests {
                 socklen_t(2 + bytes.count + (isAbstract ? 0 : 1))) == 0
         }
     }
+}
+
+/// The clock that sd_notify(3) speaks of.
+private func microsecondsNow() -> Int {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
 }
 
 /// Waits for one datagram.

@@ -6,20 +6,67 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct SurroundingsTests {
     @Test(arguments: ["rm push.db", "cp push.db other; mv other push.db"])
-    func `a database that is removed or replaced under the relay is told`(how: String) async throws {
+    func `while the database is removed or replaced nothing is acknowledged, and pushes go on`(
+        how: String
+    ) async throws {
         let directory = ScratchDirectory()
         try await Stage.run { stage in
-            let relay = try await OperatedRelay(stage.settings, in: directory)
-            #expect(try await relay.ask("/readyz").status == 200)
-            #expect(try await relay.scrape()["gryt_push_database_replaced"] == 0)
+            let operated = try await OperatedRelay(stage.settings, in: directory)
+            let relay = operated.relay
+            let capability = try await relay.register(SimulatedPhone(.ios))
+            let dead = SimulatedPhone(.android)
+            let deadCapability = try await relay.register(dead)
+            #expect(try await operated.ask("/readyz").status == 200)
+            #expect(try await operated.scrape()["gryt_push_database_replaced"] == 0)
             shell("cd '\(directory.path)/data' && ln push.db kept && \(how)")
-            #expect(await relay.relay.logged("level=error event=database_replaced "))
-            #expect(try await relay.ask("/readyz").status == 503)
-            #expect(try await relay.scrape()["gryt_push_database_replaced"] == 1)
+            stage.simulator.declareDead(dead.token, platform: .android)
+            for answer in [
+                try await relay.tryToRegister(SimulatedPhone(.ios)), try await relay.remove(capability),
+                try await relay.push(deadCapability),
+            ] {
+                #expect(answer.summary == "503 overloaded")
+                #expect(answer["retry-after"] == "1")
+            }
+            for _ in 0..<20 { #expect(try await relay.push(capability).status == 202) }
+            #expect(await relay.logged("level=error event=database_replaced "))
+            let ready = try await operated.ask("/readyz")
+            #expect(ready.status == 503)
+            #expect(ready.body.contains("push.db was removed or replaced"))
+            #expect(try await operated.scrape()["gryt_push_database_replaced"] == 1)
             shell("cd '\(directory.path)/data' && mv -f kept push.db")
-            #expect(await relay.relay.logged("event=database_back "))
-            #expect(try await relay.ask("/readyz").status == 200)
-            await relay.relay.end()
+            #expect(await relay.logged("event=database_back "))
+            while try await operated.ask("/readyz").status != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            _ = try await relay.register(SimulatedPhone(.ios))
+            #expect(try await relay.push(deadCapability).summary == "410 gone")
+            #expect(try await relay.remove(capability).status == 204)
+            await relay.end()
+            let counts = directory.sqlite(
+                "SELECT event, sum(n) FROM daily_count GROUP BY 1 ORDER BY 1", in: "data/push.db")
+            #expect(counts == "failed|1\ngone|1\nregistered|3\nsent|20\n")
+        }
+    }
+
+    @Test func `a relay on a restored database has what was restored, and nothing of what the one before refused`()
+        async throws
+    {
+        let directory = ScratchDirectory()
+        try await Stage.run { stage in
+            let old = try await RelayUnderTest(stage.settings, in: directory)
+            let restored = try await old.register(SimulatedPhone(.ios))
+            directory.sqlite(".backup '\(directory.path)/backup'", in: "data/push.db")
+            let since = try await old.register(SimulatedPhone(.ios))
+            shell("cd '\(directory.path)' && mv backup data/push.db")
+            #expect(try await old.tryToRegister(SimulatedPhone(.ios)).summary == "503 overloaded")
+            #expect(try await old.push(since).status == 202)
+            // However it ends, for by then its log is empty.
+            while !directory.bytes("data/push.db-wal").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            await old.end(by: SIGKILL)
+            let next = try await RelayUnderTest(stage.settings, in: directory)
+            #expect(try await next.push(restored).status == 202)
+            #expect(try await next.push(since).status == 404)
+            _ = try await next.register(SimulatedPhone(.ios))
+            await next.end()
+            #expect(directory.sqlite("PRAGMA integrity_check", in: "data/push.db") == "ok\n")
         }
     }
 
@@ -55,14 +102,14 @@ struct SurroundingsTests {
             directory: directory)
         let record = await process.wait { $0.outputText.contains("event=listening") }
         #expect(record.outputText.contains("level=warning event=setting name=MAX_CONNECTIONS detail="))
-        #expect(record.outputText.contains("88 connections in place of 10000"))
+        #expect(record.outputText.contains("126 connections in place of 10000"))
         let port = try #require(
             record.outputText.split(separator: " ").last { $0.hasPrefix("port=") }
                 .flatMap { UInt16($0.dropFirst(5).prefix { $0.isNumber }) })
         try await onOwnThread {
-            let clients = try (0..<88).map { _ in try RawClient(port: port) }
-            try clients[87].send(request("GET", "/healthz"))
-            #expect(try clients[87].nextAnswer().status == 200)
+            let clients = try (0..<126).map { _ in try RawClient(port: port) }
+            try clients[125].send(request("GET", "/healthz"))
+            #expect(try clients[125].nextAnswer().status == 200)
             // The one that is too many hears so, in place of waiting.
             #expect(try RawClient(port: port).nextAnswer().error == "overloaded")
         }

@@ -214,7 +214,7 @@ struct ForgettingTests {
 
     private static let unforgotten: [(error: StoreError, verdict: PushVerdict)] = [
         (.full, .storeFailed), (.readOnly, .storeFailed), (.failed(code: 1034), .storeFailed), (.busy, .overloaded),
-        (.overloaded, .overloaded),
+        (.overloaded, .overloaded), (.replaced, .overloaded),
     ]
 
     @Test(arguments: unforgotten)

@@ -174,13 +174,22 @@ struct FailingDiskTests {
         try await scratch.withStore { store, _ in try await store.register(registration()) }
         // A database in use has no such lock; this one has left the mode in which nobody waits for a writer.
         scratch.sqlite("PRAGMA journal_mode=DELETE")
-        let reader = try DeviceReader(path: scratch.database, busyTimeout: .seconds(600))
-        reader.waitForNobody()
+        var options = SQLiteOptions()
+        options.busyTimeout = .seconds(10)
+        let store = try SQLiteDeviceStore(
+            path: scratch.database, busyTimeout: options.busyTimeout, secret: .generate(),
+            writer: SQLiteWriter(path: scratch.database, options: options), on: QueueExecutor())
         let blocker = try SQLiteConnection(path: scratch.database, for: .writing, busyTimeout: .zero)
         try blocker.execute("BEGIN EXCLUSIVE")
-        #expect(throws: StoreError.busy) { try reader.deviceCounts() }
+        let began = ContinuousClock.now
+        await #expect(throws: StoreError.busy) { try await store.deviceCounts() }
+        await #expect(throws: StoreError.busy) { try await store.device(for: newCapability()) }
+        // One that waited would have done so for as long as a write may, twice.
+        #expect(ContinuousClock.now - began < .seconds(10))
         try blocker.execute("COMMIT")
-        #expect(try reader.deviceCounts() == DeviceCounts(ios: 1, android: 0))
+        #expect(try await store.deviceCounts() == DeviceCounts(ios: 1, android: 0))
+        #expect(try await store.device(for: newCapability()) == nil)
+        await store.close()
     }
 
     @Test func `a log that cannot be emptied is told, and stands in no registration's way`() async throws {

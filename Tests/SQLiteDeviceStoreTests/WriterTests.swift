@@ -210,7 +210,7 @@ struct WriterTests {
         let connection = try otherConnection()
         let pages = try #require(try connection.integer("PRAGMA page_count"))
         _ = try connection.integer("PRAGMA max_page_count=\(pages + 2)")
-        let transaction = try WriterTransaction(connection)
+        let transaction = try WriterTransaction(connection, path: scratch.database)
         let secret = RelaySecret.generate()
         var errors: [StoreError] = []
         var stored: [CapabilityHash] = []
@@ -239,7 +239,8 @@ struct WriterTests {
     }
 
     private static let codes: [(code: Int32, error: StoreError)] = [
-        (13, .full), (8, .readOnly), (264, .readOnly), (14, .readOnly), (5, .busy), (261, .busy), (6, .busy),
+        (13, .full), (8, .readOnly), (264, .readOnly), (1032, .replaced), (14, .readOnly), (5, .busy), (261, .busy),
+        (6, .busy),
         (11, .corrupt), (26, .corrupt), (267, .corrupt), (10, .failed(code: 10)), (778, .failed(code: 778)),
         (4618, .full), (4874, .full), (5386, .failed(code: 5386)), (1034, .failed(code: 1034)),
         (19, .failed(code: 19)),

@@ -79,7 +79,7 @@ package struct ProviderToken: Sendable, Equatable, CustomStringConvertible, Cust
 }
 
 /// When a provider token is renewed. APNs refuses tokens older than an hour and refuses to be handed new ones more often
-/// than each 20 minutes. Ages are measured on the clock that never jumps.
+/// than each 20 minutes. Ages are measured on the clock that nobody sets.
 package struct ProviderTokenSchedule: Sendable {
     /// The age at which a token is renewed.
     package static let renewalAge: Duration = .seconds(50 * 60)

@@ -41,7 +41,7 @@ struct LocalExamination {
             .openFiles,
             MachineExamination.judge(
                 openFiles: ProcessLimits.possibleOpenFiles(), maximumConnections: settings.maximumConnections,
-                workers: settings.workers))
+                workers: settings.workers, hasOperatorPort: settings.metricsPort != nil))
     }
 
     private func ports() -> [Finding] {

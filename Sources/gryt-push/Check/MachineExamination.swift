@@ -3,14 +3,22 @@ import HTTPServer
 /// Judges what the machine lets the relay have: open files, and its ports.
 enum MachineExamination {
     /// Judges the limit of open files, as far as the process may raise it.
-    static func judge(openFiles: Int, maximumConnections: Int, workers: Int) -> Judgement {
-        let possible = ProcessLimits.connections(underOpenFiles: openFiles, workers: workers)
+    static func judge(openFiles: Int, maximumConnections: Int, workers: Int, hasOperatorPort: Bool) -> Judgement {
+        let raise =
+            "raise the limit of whoever starts the relay (ulimit -n, LimitNOFILE=); a shell's limit is not that of a "
+            + "service"
+        let fewest = DescriptorPlan.fewest(loops: workers)
+        guard openFiles >= fewest else {
+            return .wrong("\(openFiles) files may be open, and with WORKERS=\(workers) it takes \(fewest) to start", raise)
+        }
+        let possible = DescriptorPlan(
+            openFiles: openFiles, loops: workers, servers: workers, hasOperatorPort: hasOperatorPort
+        ).connections
         let seen = "\(openFiles) files may be open, enough for \(possible) connections"
         guard possible < maximumConnections else { return .ok(seen) }
         return .wrong(
             "\(seen), and MAX_CONNECTIONS is \(maximumConnections): those beyond get 503",
-            "raise the limit of whoever starts the relay (ulimit -n, LimitNOFILE=), or lower MAX_CONNECTIONS; a shell's "
-                + "limit is not that of a service")
+            raise + ", or lower MAX_CONNECTIONS")
     }
 
     /// What there is to know about a port.

@@ -13,7 +13,6 @@ struct Serve {
 
     private let conductor: Conductor
     private let manager: ServiceManager
-    private let clocks: Clocks
     private let log: Log
 
     /// Serves; returns the process's exit status.
@@ -45,7 +44,7 @@ struct Serve {
             let conductor = try Assembly(
                 settings: settings, openFiles: openFiles, manager: manager, log: log, clocks: clocks
             ).build()
-            Serve(conductor: conductor, manager: manager, clocks: clocks, log: log).run(settings.marks)
+            Serve(conductor: conductor, manager: manager, log: log).run(settings.marks)
         } catch {
             log.write(.error, "not_started", LogField("detail", .disclosed(error.description)))
             StandardError.write(error.description)
@@ -62,7 +61,7 @@ struct Serve {
             switch ProcessSignal.next() {
             case .terminate, .interrupt: Task { await stop(for: .asked) }
             case .hangUp:
-                manager.tell(.reloading(clocks.monotonic()))
+                manager.tell(.reloading(.now))
                 let before = reloading
                 let change = SettingsChange.read(since: marks)
                 if case .success(let change) = change { marks = change.marks(after: marks) }

@@ -72,7 +72,7 @@ final class CredentialRecord: Sendable {
     }
 }
 
-/// Turns instants of the clock that never jumps into moments on the wall, as the clock on the wall reckons now.
+/// Turns instants of the clock that nobody sets into moments on the wall, as the clock on the wall reckons now.
 struct WallReckoning {
     let wall: WallInstant
     let monotonic: MonotonicInstant

@@ -50,10 +50,7 @@ struct Diagnosis {
     // MARK: The store
 
     private var storeFault: String? {
-        if facts.isDatabaseReplaced {
-            return
-                "push.db was removed or replaced while the relay has it open, so what is written is lost: put it back, or restart"
-        }
+        if facts.isDatabaseReplaced { return StoreError.replaced.operatorLine }
         if let failure = facts.writer.lastFailure { return failure.operatorLine }
         return facts.devices == nil ? "the database does not answer" : nil
     }
@@ -160,14 +157,18 @@ struct Diagnosis {
 
     private var clockProblems: [Problem] {
         let skews = Platform.allCases.compactMap { facts.platforms[$0].skew?.nanoseconds }
-        guard let skew = skews.max(by: { $0.magnitude < $1.magnitude }),
-            skew.magnitude > UInt64(Self.notableSkew)
-        else { return [] }
+        guard let skew = skews.max(by: { $0.magnitude < $1.magnitude }) else { return [] }
+        let severity: Problem.Severity
+        switch ClockState(skew: skew) {
+        case .right: return []
+        case .notable: severity = .warning
+        case .dangerous: severity = .error
+        }
         let seconds = skew.magnitude / 1_000_000_000
         let direction = skew > 0 ? "ahead of" : "behind"
         return [
             Problem(
-                skew.magnitude > UInt64(Self.dangerousSkew) ? .error : .warning,
+                severity,
                 "This machine's clock is \(seconds) s \(direction) the push services': check its time synchronization")
         ]
     }

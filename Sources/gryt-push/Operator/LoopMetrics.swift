@@ -8,7 +8,7 @@ import Telemetry
 
 /// What one loop counts. Its own loop writes, by plain atomic additions that nobody contends for; a scrape reads from
 /// elsewhere whenever it likes, and adds the loops up.
-final class LoopMetrics: DeliveryObserver, RefusalObserver {
+final class LoopMetrics: DeliveryObserver {
     /// How late a loop's timers may fire, from the kernel's own grain to what hurts.
     static let lagBounds: [Duration] = [
         .milliseconds(1), .microseconds(2500), .milliseconds(5), .milliseconds(10), .milliseconds(25),
@@ -27,7 +27,7 @@ final class LoopMetrics: DeliveryObserver, RefusalObserver {
 
     init(clocks: Clocks) {
         self.clocks = clocks
-        lastBeat = Atomic(clocks.monotonic().nanoseconds)
+        lastBeat = Atomic(RunningInstant.now.nanoseconds)
     }
 
     func attempted(_ attempt: Attempt, platform: Platform) {
@@ -51,13 +51,13 @@ final class LoopMetrics: DeliveryObserver, RefusalObserver {
     func refused(_ refusal: Refusal) { refusals[refusal.label].add() }
 
     /// The loop's timer fired, so much later than it was meant to.
-    func beat(late nanoseconds: Int64, at now: MonotonicInstant) {
+    func beat(late nanoseconds: Int64, at now: RunningInstant) {
         lag.add(nanoseconds: nanoseconds)
         lastBeat.store(now.nanoseconds, ordering: .relaxed)
     }
 
-    /// For how long the loop has not gone round.
-    func silence(at now: MonotonicInstant) -> Duration {
+    /// For how long the loop has not gone round. A suspension of the machine is no silence of the loop's.
+    func silence(at now: RunningInstant) -> Duration {
         .nanoseconds(max(0, now.nanoseconds - lastBeat.load(ordering: .relaxed)))
     }
 }
@@ -108,7 +108,7 @@ final class PlatformMetrics: Sendable {
         }
     }
 
-    /// When a push was last accepted, on the clock that never jumps; nil when none was.
+    /// When a push was last accepted, on the clock that nobody sets; nil when none was.
     var lastSuccess: Int64? {
         let value = acceptedAt.load(ordering: .relaxed)
         return value == Self.never ? nil : value

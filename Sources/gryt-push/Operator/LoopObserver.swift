@@ -26,6 +26,8 @@ struct LoopObserver: DeliveryObserver, PushObserver, RefusalObserver {
         metrics.refused(refusal)
         report.refused(refusal)
     }
+
+    func couldNotAccept(_ errno: Int32) { report.couldNotAccept(errno) }
 }
 
 /// What one platform's service does on one loop, with the credentials that it was made with.

@@ -27,7 +27,6 @@ actor OperatorDesk: OperatorSource {
     private let credentials: CredentialBook
     private let workers: [Worker]
     private let database: SQLiteDatabase
-    private let databaseFile: DatabaseFile
     private let store: any DeviceStore
 
     private let sums: CountedSums
@@ -45,7 +44,7 @@ actor OperatorDesk: OperatorSource {
     /// - Parameter store: on this loop.
     init(
         on loop: EventLoop, settings: Settings, clocks: Clocks, shared: RelayShared, credentials: CredentialBook,
-        workers: [Worker], database: SQLiteDatabase, databaseFile: DatabaseFile, store: any DeviceStore
+        workers: [Worker], database: SQLiteDatabase, store: any DeviceStore
     ) {
         self.loop = loop
         version = settings.version
@@ -55,7 +54,6 @@ actor OperatorDesk: OperatorSource {
         self.credentials = credentials
         self.workers = workers
         self.database = database
-        self.databaseFile = databaseFile
         self.store = store
         sums = CountedSums(store: store, tally: shared.tally, clocks: clocks) {
             await loop.sleep(for: CountedSums.pause)
@@ -128,7 +126,7 @@ actor OperatorDesk: OperatorSource {
     }
 
     func isAlive() -> Bool {
-        let now = clocks.monotonic()
+        let now = RunningInstant.now
         return isDraining || counters.loops.allSatisfy { $0.silence(at: now) < Self.longestSilence }
     }
 
@@ -173,7 +171,7 @@ actor OperatorDesk: OperatorSource {
         let lag = counters.lag
         return OperatorFacts(
             version: version, reckoning: reckoning, startedAt: startedAt, isDraining: isDraining,
-            writer: database.statistics, isDatabaseReplaced: databaseFile.isReplaced,
+            writer: database.statistics, isDatabaseReplaced: database.isReplaced,
             disk: DiskReading.of(directory: dataDirectory), process: .now(),
             processStart: processStart, credentials: PerPlatform { credentials.snapshot($0, reckoning) },
             platforms: platforms, recent: PerPlatform { window.recent($0, platforms[$0]) },

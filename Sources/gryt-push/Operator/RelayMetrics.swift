@@ -38,10 +38,15 @@ final class RelayMetrics: Sendable {
     func platform(_ platform: Platform) -> PlatformReading {
         let parts = loops.map { PlatformReading($0.platforms[platform]) }
         var whole = parts.dropFirst().reduce(parts[0]) { $0.adding($1) }
-        if platform == .android {
-            whole.skew = [whole.skew, tokenSkew.reading].compactMap(\.self).max { $0.measuredAt < $1.measuredAt }
-        }
+        whole.skew = skew(platform)
         return whole
+    }
+
+    /// By how much the clock on the wall is ahead of a push service's, as measured last; nil when it never was.
+    func skew(_ platform: Platform) -> (nanoseconds: Int64, measuredAt: Int64)? {
+        var readings = loops.compactMap { $0.platforms[platform].skew }
+        if platform == .android, let reading = tokenSkew.reading { readings.append(reading) }
+        return readings.max { $0.measuredAt < $1.measuredAt }
     }
 
     /// How late the timers of all loops fired.
@@ -67,7 +72,7 @@ struct PlatformReading: Sendable {
     var retries: Int
     /// What answers say about the credentials.
     var credentials: CredentialTrace
-    /// When a push was last accepted, on the clock that never jumps, in nanoseconds.
+    /// When a push was last accepted, on the clock that nobody sets, in nanoseconds.
     var lastSuccess: Int64?
     /// By how much the clock on the wall is ahead, and when that was measured.
     var skew: (nanoseconds: Int64, measuredAt: Int64)?

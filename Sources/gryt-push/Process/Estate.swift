@@ -66,7 +66,7 @@ struct Estate: Sendable {
     ///
     /// - Returns: what the system said where it could not be made.
     static func makeDoor(in directory: String) -> Result<OwnedDescriptor, FileFault> {
-        let number = LocalSocket.make(SOCK_SEQPACKET)
+        let number = LocalSocket.make(.conversation)
         guard number >= 0 else { return .failure(FileFault(errno: errno)) }
         let door = OwnedDescriptor(number)
         let fault = withDoorName(in: directory) { name in

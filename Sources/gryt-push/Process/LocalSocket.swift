@@ -3,9 +3,22 @@ import Glibc
 
 /// Unix sockets: a name in the file system, or in Linux's own name space, and messages with descriptors beside them.
 enum LocalSocket {
+    /// What goes over a socket.
+    enum Kind {
+        /// Messages, between two that are connected.
+        case conversation
+        /// Messages, to whoever listens.
+        case notices
+    }
+
     /// Makes a socket, non-blocking and closed on exec.
-    static func make(_ type: __socket_type) -> Int32 {
-        socket(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+    static func make(_ kind: Kind) -> Int32 {
+        let type =
+            switch kind {
+            case .conversation: SOCK_SEQPACKET
+            case .notices: SOCK_DGRAM
+            }
+        return socket(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
     }
 
     /// What a name is given to a socket for.
@@ -62,11 +75,11 @@ enum LocalSocket {
         return unsafe gryt_peer_of(socket, &process, &user) == 0 ? (process, user) : nil
     }
 
-    /// Waits until there is something to read, or the time is up.
+    /// Waits until there is something to read, or so many milliseconds have passed; less than none is none.
     static func waitForNews(on socket: Int32, milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         while true {
-            let count = unsafe poll(&entry, 1, milliseconds)
+            let count = unsafe poll(&entry, 1, max(milliseconds, 0))
             if count < 0, errno == EINTR { continue }
             return count > 0
         }

@@ -42,10 +42,4 @@ enum ProcessLimits {
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
         return Int(clamping: limit.rlim_max)
     }
-
-    /// How many connections the public port may have under a limit of open files, besides what else is open: a loop's
-    /// machinery, its database, its connections to push services, and connections that are only being refused.
-    static func connections(underOpenFiles limit: Int, workers: Int) -> Int {
-        max(workers, limit - 64 - 48 * workers)
-    }
 }

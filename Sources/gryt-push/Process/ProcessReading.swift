@@ -80,33 +80,6 @@ struct ProcessReading: Equatable {
     }
 }
 
-/// The database's file, by what the system tells it from others, as it was when the relay opened it.
-struct DatabaseFile: Sendable {
-    private let path: String
-    private let opened: Identity?
-
-    private struct Identity: Equatable {
-        var device: UInt64
-        var number: UInt64
-    }
-
-    /// Looks at it now, which is to be right after it was opened.
-    init(directory: String) {
-        path = directory + "/push.db"
-        opened = Self.identity(path)
-    }
-
-    /// Whether the file by that name is another one by now, or none: what the relay writes then is lost with it. Does not
-    /// open it (see ``DiskReading/of(directory:)``).
-    var isReplaced: Bool { Self.identity(path) != opened }
-
-    private static func identity(_ path: String) -> Identity? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        return Identity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
-    }
-}
-
 /// What the system says about the place where the database is.
 struct DiskReading: Equatable {
     /// Bytes that the relay may still write; nil where the system does not say.

@@ -34,8 +34,9 @@ struct ServiceManager: Sendable {
     enum News: Equatable {
         /// The process serves, for the first time or again after a reload.
         case ready
-        /// It reads its settings anew. The instant is that of the clock that never jumps.
-        case reloading(MonotonicInstant)
+        /// It reads its settings anew, from this moment on. By it a manager tells an answer to its own wish from one to an
+        /// earlier wish; it is of the clock that stands still in a suspension, as sd_notify(3) has it.
+        case reloading(RunningInstant)
         /// It answers what is under way, and ends then.
         case stopping
         /// Another process has taken its place.
@@ -55,7 +56,7 @@ struct ServiceManager: Sendable {
     /// Tells the manager, if there is one that wants to hear. One that does not listen is not waited for.
     func tell(_ news: News) {
         guard let notifySocket else { return }
-        let descriptor = LocalSocket.make(SOCK_DGRAM)
+        let descriptor = LocalSocket.make(.notices)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         guard LocalSocket.name(descriptor, notifySocket, to: .connect) == 0 else { return }

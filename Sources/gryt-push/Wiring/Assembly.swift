@@ -28,9 +28,10 @@ struct Assembly {
     /// - Throws: ``StartFault``, which is one line for the operator.
     func build() throws(StartFault) -> Conductor {
         let trust = try Self.trust(settings)
+        let fewest = DescriptorPlan.fewest(loops: settings.workers)
+        guard openFiles >= fewest else { throw .tooFewFiles(openFiles, needed: fewest, loops: settings.workers) }
         let (place, predecessor) = try takePlace()
         let database = try openDatabase()
-        let databaseFile = DatabaseFile(directory: settings.dataDirectory)
         let loops = try startLoops()
         let metrics = RelayMetrics(loops: loops.count, clocks: clocks)
         let maker = UpstreamMaker(tokenLoop: loops[0], metrics: metrics, clocks: clocks, report: report)
@@ -41,7 +42,9 @@ struct Assembly {
         let sockets = try ports.openPublic(loops.count)
         // Each socket has a server, and each loop has one at least.
         let serverCount = max(loops.count, sockets.count)
-        let configuration = serverConfiguration(servers: serverCount)
+        let plan = DescriptorPlan(
+            openFiles: openFiles, loops: loops.count, servers: serverCount, hasOperatorPort: ports.hasOperatorPort)
+        let configuration = serverConfiguration(servers: serverCount, plan)
         var stores: [SQLiteDeviceStore] = []
         var workers: [Worker] = []
         for (index, loop) in loops.enumerated() {
@@ -72,12 +75,11 @@ struct Assembly {
         }
         let housekeeping = Housekeeping(
             on: loops[0], store: stores[0], database: database, tally: shared.tally, clocks: clocks,
-            idleDays: settings.idleDays, credentials: credentials, databaseFile: databaseFile, report: report)
+            idleDays: settings.idleDays, credentials: credentials, report: report)
         let operatorSocket = try ports.openOperator()
         let operatorPort = try operatorSocket.map { (socket) throws(StartFault) in
             try makeOperatorPort(
-                socket, shared: shared, credentials: credentials, workers: workers, database: database,
-                databaseFile: databaseFile)
+                socket, plan, shared: shared, credentials: credentials, workers: workers, database: database)
         }
         var estate = Estate(lock: place.lock, door: place.lock == nil ? nil : place.door ?? makeDoor())
         estate.listeners = sockets
@@ -112,8 +114,10 @@ struct Assembly {
             case .others: break
             }
             guard settings.takesOver else { throw .directoryInUse }
-            switch Predecessor.ask(in: settings.dataDirectory) {
+            switch Predecessor.ask(in: settings.dataDirectory, waiting: { report.awaitingPredecessor($0) }) {
             case .success(let predecessor): return (predecessor.estate, predecessor)
+            // It has had its time.
+            case .failure(.hanging(let process)): throw .notHandedOver(.hanging(process: process))
             case .failure(let refusal):
                 guard waited < .seconds(2) else { throw .notHandedOver(refusal) }
             }
@@ -135,8 +139,9 @@ struct Assembly {
 
     /// The operator's port has a loop of its own, so that no question of the operator's delays a push.
     private func makeOperatorPort(
-        _ socket: OwnedDescriptor, shared: RelayShared, credentials: CredentialBook, workers: [Worker],
-        database: SQLiteDatabase, databaseFile: DatabaseFile
+        _ socket: OwnedDescriptor, _ plan: DescriptorPlan, shared: RelayShared, credentials: CredentialBook,
+        workers: [Worker],
+        database: SQLiteDatabase
     ) throws(StartFault) -> OperatorPort {
         let listener: ListeningSocket
         do throws(ListenError) {
@@ -147,9 +152,10 @@ struct Assembly {
         let loop = try startLoop("operator")
         let desk = OperatorDesk(
             on: loop, settings: settings, clocks: clocks, shared: shared, credentials: credentials, workers: workers,
-            database: database, databaseFile: databaseFile, store: try makeStore(database, on: loop))
+            database: database, store: try makeStore(database, on: loop))
         var configuration = HTTPServerConfiguration()
-        configuration.maximumConnections = 64
+        configuration.maximumConnections = plan.operatorConnections
+        configuration.refusalRoom = DescriptorPlan.operatorRefusalRoom
         configuration.maximumBody = 0
         let host = listener.host
         let server = HTTPServer(
@@ -227,14 +233,14 @@ struct Assembly {
         }
     }
 
-    private func serverConfiguration(servers: Int) -> HTTPServerConfiguration {
+    private func serverConfiguration(servers: Int, _ plan: DescriptorPlan) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
         configuration.retainedHeaders = PublicAPI.retainedHeaders(of: settings.trustedProxies)
-        let possible = ProcessLimits.connections(underOpenFiles: openFiles, workers: settings.workers)
-        if settings.maximumConnections > possible {
-            report.fewerConnections(possible, of: settings.maximumConnections, openFiles: openFiles)
+        if settings.maximumConnections > plan.connections {
+            report.fewerConnections(plan.connections, of: settings.maximumConnections, openFiles: openFiles)
         }
-        configuration.maximumConnections = max(1, min(settings.maximumConnections, possible) / servers)
+        configuration.maximumConnections = max(1, min(settings.maximumConnections, plan.connections) / servers)
+        configuration.refusalRoom = plan.refusalRoom
         let perAddress = settings.maximumConnectionsPerAddress
         configuration.addressCensus = perAddress > 0 ? AddressCensus(limit: perAddress) : nil
         return configuration
@@ -245,6 +251,7 @@ struct Assembly {
 enum StartFault: Error, CustomStringConvertible {
     case store(StoreOpenError)
     case directoryInUse
+    case tooFewFiles(Int, needed: Int, loops: Int)
     case notHandedOver(Predecessor.Refusal)
     case loop(EventLoopError)
     case trust(TrustError)
@@ -256,6 +263,9 @@ enum StartFault: Error, CustomStringConvertible {
         case .store(let error): "DATA_DIR: \(error)"
         case .directoryInUse:
             "DATA_DIR: another relay runs on it; stop that one first, or set TAKE_OVER_PORT=true to take its place"
+        case .tooFewFiles(let files, let needed, let loops):
+            "WORKERS: \(loops) loops need \(needed) open files, and no more than \(files) may be open; raise that (ulimit -n, "
+                + "LimitNOFILE=), or set WORKERS lower"
         case .notHandedOver(let refusal): "TAKE_OVER_PORT: another relay runs on DATA_DIR, but \(refusal)"
         case .loop(let error): "WORKERS: \(error)"
         case .trust(let error): "UPSTREAM_CA_FILE: \(error)"

@@ -22,8 +22,6 @@ actor Housekeeping {
     static let lastPatience: Duration = .seconds(3)
     /// How long is waited between two of these tries.
     static let lastPause: Duration = .milliseconds(100)
-    /// How often it is looked whether the database's file is still the one that is open.
-    static let fileInterval: Duration = .seconds(10)
     /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
     static let sweepInterval: Duration = .seconds(3600)
     /// How many are dropped at a time, each batch in a transaction of its own, so that no registration waits long.
@@ -35,16 +33,16 @@ actor Housekeeping {
     private let clocks: Clocks
     private var idleDays: Int
     private let credentials: CredentialBook
-    private let databaseFile: DatabaseFile
     private var isDatabaseReplaced = false
     private let report: OperatorReport
     private var known: PerPlatform<CredentialSnapshot.State>
+    private var knownClock = PerPlatform { _ in ClockState.right }
     private var knownStoreFailure: StoreError?
     private var isEnding = false
 
     init(
         on loop: EventLoop, store: any DeviceStore, database: SQLiteDatabase, tally: DailyTally, clocks: Clocks,
-        idleDays: Int, credentials: CredentialBook, databaseFile: DatabaseFile, report: OperatorReport
+        idleDays: Int, credentials: CredentialBook, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
@@ -53,7 +51,6 @@ actor Housekeeping {
         self.clocks = clocks
         self.idleDays = idleDays
         self.credentials = credentials
-        self.databaseFile = databaseFile
         self.report = report
         let reckoning = WallReckoning(clocks)
         known = PerPlatform { credentials.snapshot($0, reckoning).state }
@@ -64,7 +61,6 @@ actor Housekeeping {
         Task { await keepCounting() }
         Task { await keepTelling() }
         Task { await keepSweeping() }
-        Task { await keepLookingAtTheDatabase() }
     }
 
     /// From the next sweep on, capabilities are dropped after so many days; 0 is never.
@@ -120,12 +116,19 @@ actor Housekeeping {
             let state = credentials.snapshot(platform, reckoning).state
             if !state.isSameKind(as: known[platform]) { report.credential(platform, state) }
             known[platform] = state
+            let skew = credentials.metrics.skew(platform)?.nanoseconds
+            let clock = ClockState(skew: skew)
+            if clock != knownClock[platform] { report.clock(platform, clock, skew: skew ?? 0) }
+            knownClock[platform] = clock
         }
         tellOfStore()
     }
 
-    /// Tells what no request has met: the store fails, or takes registrations again, or cannot empty its log.
+    /// Tells what no request has met: the database was replaced, the store fails, or takes registrations again, or cannot empty its log.
     private func tellOfStore() {
+        let isReplaced = database.isReplaced
+        if isReplaced != isDatabaseReplaced { report.databaseReplaced(isReplaced) }
+        isDatabaseReplaced = isReplaced
         let statistics = database.statistics
         let failure = statistics.lastFailure
         if let failure, failure != knownStoreFailure { report.storeFailed(.trial, failure) }
@@ -138,15 +141,6 @@ actor Housekeeping {
         while !isEnding {
             if idleDays > 0 { await sweep() }
             await loop.sleep(for: Self.sweepInterval)
-        }
-    }
-
-    private func keepLookingAtTheDatabase() async {
-        while !isEnding {
-            let isReplaced = databaseFile.isReplaced
-            if isReplaced != isDatabaseReplaced { report.databaseReplaced(isReplaced) }
-            isDatabaseReplaced = isReplaced
-            await loop.sleep(for: Self.fileInterval)
         }
     }
 

@@ -74,6 +74,12 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         }
     }
 
+    func couldNotAccept(_ errno: Int32) {
+        log.writeRarely(
+            .error, "accept_failed", kind: LogField("reason", .disclosed(systemReason(errno))),
+            LogField("detail", "connections wait until others close: raise ulimit -n (LimitNOFILE=), or make memory"))
+    }
+
     /// Something happened to a connection to a push service.
     func connection(_ upstream: Upstream, _ event: HTTP2ConnectionEvent) {
         let service = LogField("service", .label(upstream))
@@ -118,6 +124,20 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         log.writeRarely(
             error.needsOperator ? .error : .warning, "store_failed", kind: LogField("fault", .disclosed(error.label)),
             what, LogField("detail", .disclosed(error.operatorLine)))
+    }
+
+    /// How this machine's clock stands to a push service's has changed; it is ahead by so many nanoseconds.
+    func clock(_ platform: Platform, _ state: ClockState, skew: Int64) {
+        let field = LogField("platform", .label(platform))
+        let level: LogLevel
+        switch state {
+        case .right: return log.writeRarely(.info, "clock_right", kind: field)
+        case .notable: level = .warning
+        case .dangerous: level = .error
+        }
+        log.writeRarely(
+            level, "clock_wrong", kind: field, LogField("ahead_s", Int((Double(skew) / 1e9).rounded())),
+            LogField("detail", "this machine's clock is not the push service's: check its time synchronization"))
     }
 
     /// Counts could not be written before the end, and are lost.
@@ -194,6 +214,17 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         }
     }
 
+    /// The process whose place is to be taken has not answered yet.
+    func awaitingPredecessor(_ process: pid_t) {
+        log.write(
+            .warning, "takeover_waiting", LogField("process", Int(process)),
+            LogField(
+                "detail",
+                .disclosed(
+                    "it was asked for its sockets and does not answer; it is given up \(Predecessor.patience.components.seconds) seconds after it was asked"
+                )))
+    }
+
     /// This process has another one's place.
     func tookOver(from process: pid_t) { log.write(.info, "took_over", LogField("process", Int(process))) }
 
@@ -213,10 +244,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         guard isReplaced else { return log.write(.info, "database_back", LogField("file", "push.db")) }
         log.write(
             .error, "database_replaced", LogField("file", "push.db"),
-            LogField(
-                "detail",
-                "it was removed or replaced while the relay has it open: what is written is lost; put it back, or restart"
-            ))
+            LogField("detail", .disclosed(StoreError.replaced.operatorLine)))
     }
 
     /// The store is open.

@@ -41,6 +41,11 @@ struct Ports {
         return opened
     }
 
+    /// Whether there is to be an operator's port.
+    var hasOperatorPort: Bool {
+        settings.metricsPort != nil || manager.sockets.contains { $0.name == Self.operatorName }
+    }
+
     /// The socket of the operator's port; nil when there is none.
     func openOperator() throws(StartFault) -> OwnedDescriptor? {
         if let given = manager.sockets.first(where: { $0.name == Self.operatorName }) { return given.descriptor }

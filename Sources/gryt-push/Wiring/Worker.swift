@@ -58,9 +58,9 @@ actor Worker {
     /// Measures how late the loop's timers fire: what a push waits behind other work.
     private func keepBeating() async {
         while !isStopped {
-            let due = clocks.monotonic().advanced(by: Self.beatInterval)
+            let due = RunningInstant.now.advanced(by: Self.beatInterval)
             await loop.sleep(for: Self.beatInterval)
-            let now = clocks.monotonic()
+            let now = RunningInstant.now
             observer.metrics.beat(late: now.nanoseconds - due.nanoseconds, at: now)
         }
     }

@@ -12,11 +12,18 @@ final class RelayUnderTest: Sendable {
     /// Starts it with nothing but these settings, those of ``usual`` and those for loopback, and waits until it listens.
     ///
     /// - Throws: ``StartFailure`` when it ends instead.
-    init(
+    convenience init(
         _ settings: [String: String], in directory: ScratchDirectory = ScratchDirectory(), handing: [Int32] = []
     ) async throws {
+        try await self.init(try await Self.spawn(settings, in: directory, handing: handing), in: directory)
+    }
+
+    /// Waits until one that was started in some other way listens.
+    ///
+    /// - Throws: ``StartFailure`` when it ends instead.
+    init(_ process: ChildProcess, in directory: ScratchDirectory) async throws {
         self.directory = directory
-        process = try await Self.spawn(settings, in: directory, handing: handing)
+        self.process = process
         let record = await process.wait { Self.port(in: $0) != nil }
         guard let port = Self.port(in: record) else { throw StartFailure(record: record) }
         self.port = port
@@ -94,12 +101,7 @@ final class RelayUnderTest: Sendable {
     func tryToRegister(
         _ phone: SimulatedPhone, env: String? = nil, opens: Bool? = nil, headers: [(String, String)] = []
     ) async throws -> Answer {
-        var members: [JSON.Member] = [
-            .init("platform", .string(phone.platform.rawValue)), .init("token", .string(phone.token)),
-        ]
-        if let env { members.append(.init("env", .string(env))) }
-        if let opens { members.append(.init("opens", .bool(opens))) }
-        return try await ask("POST", "/v1/devices", headers: headers, body: JSON.object(members).text)
+        try await raw(registrationRequest(phone, env: env, opens: opens, headers: headers))
     }
 
     /// Registers a token and gives its capability.
@@ -160,6 +162,18 @@ func request(_ method: String, _ path: String, headers: [(String, String)] = [],
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if let body { head += "Content-Length: \(body.count)\r\n" }
     return Array((head + "\r\n").utf8) + (body ?? [])
+}
+
+/// The bytes of a registration.
+func registrationRequest(
+    _ phone: SimulatedPhone, env: String? = nil, opens: Bool? = nil, headers: [(String, String)] = []
+) -> [UInt8] {
+    var members: [JSON.Member] = [
+        .init("platform", .string(phone.platform.rawValue)), .init("token", .string(phone.token)),
+    ]
+    if let env { members.append(.init("env", .string(env))) }
+    if let opens { members.append(.init("opens", .bool(opens))) }
+    return request("POST", "/v1/devices", headers: headers, body: Array(JSON.object(members).text.utf8))
 }
 
 /// The bytes of a push.
