@@ -54,13 +54,17 @@ struct FCMAnswerTests {
     ]
 
     static let aboutUs: [PushServiceCase] = [
-        .init("404 with a page", Case.page(404), gives: "502 upstream_failed credentials"),
-        .init("404 without a detail", error(404, "NOT_FOUND"), gives: "502 upstream_failed credentials"),
-        .init("SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected"),
-        .init("PERMISSION_DENIED", error(403, "PERMISSION_DENIED"), gives: "502 upstream_failed credentials"),
-        .init("403 with a page", Case.page(403), gives: "502 upstream_failed credentials"),
+        .init("404 with a page", Case.page(404), gives: "502 upstream_failed credentials", wait: 300...300),
         .init(
-            "THIRD_PARTY_AUTH_ERROR", refuse(401, "THIRD_PARTY_AUTH_ERROR"), gives: "502 upstream_failed credentials"),
+            "404 without a detail", error(404, "NOT_FOUND"), gives: "502 upstream_failed credentials", wait: 300...300),
+        .init("SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected"),
+        .init(
+            "PERMISSION_DENIED", error(403, "PERMISSION_DENIED"), gives: "502 upstream_failed credentials",
+            wait: 300...300),
+        .init("403 with a page", Case.page(403), gives: "502 upstream_failed credentials", wait: 300...300),
+        .init(
+            "THIRD_PARTY_AUTH_ERROR", refuse(401, "THIRD_PARTY_AUTH_ERROR"), gives: "502 upstream_failed credentials",
+            wait: 300...300),
         .init("401 once", error(401, "UNAUTHENTICATED"), times: 1, gives: "202", attempts: 2),
         .init(
             "401 for ever", error(401, "UNAUTHENTICATED"), gives: "502 upstream_failed credentials", wait: Case.some,
@@ -79,7 +83,7 @@ struct FCMAnswerTests {
         .init(
             "a redirection",
             .answer(SimulatedAnswer(status: 302, headers: [HeaderField("location", "https://localhost/")])),
-            gives: "502 upstream_failed credentials"),
+            gives: "502 upstream_failed credentials", wait: 300...300),
     ]
 
     static let aboutGoogle: [PushServiceCase] = [

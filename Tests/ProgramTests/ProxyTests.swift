@@ -124,6 +124,20 @@ struct ProxyTests {
         }
     }
 
+    @Test func `a breaker that opens for the proxy's sake says so`() async throws {
+        try await with(.says("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) { _, relay, proxy in
+            for _ in 0..<3 {
+                #expect(try await relay.push(relay.register(SimulatedPhone(.ios))).summary == Self.unreachable)
+            }
+            #expect(await relay.logged("event=breaker_opened about=\"apns proxy_refuses\""))
+            let last = try await relay.push(relay.register(SimulatedPhone(.ios)))
+            #expect(last.summary == Self.unreachable && (60...120).contains(last.retryAfter ?? 0))
+            #expect(proxy.requests.count == 1)
+        }
+    }
+
+    private static let unreachable = "502 upstream_failed unreachable"
+
     @Test(arguments: [
         ("HTTPS_PROXY", "socks5://gryt:geheim@127.0.0.1:1080", "no other kind is supported"),
         ("https_proxy", "http://gryt:geheim@proxy", "must be http://host:port"),

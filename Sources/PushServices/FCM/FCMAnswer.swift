@@ -85,7 +85,8 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
         case .unregistered: .unregistered(.stated(since: nil))
         case .badRegistrationToken: .unregistered(.inferred)
         case .malformed, .ambiguousArgument: .rejected(.malformed)
-        case .thirdPartyCredential, .permissionDenied, .notFound, .redirected: .rejected(.credentials)
+        case .thirdPartyCredential, .permissionDenied, .notFound, .redirected:
+            .deferred(.credentials, retryAfter: DeliveryOutcome.mendingTime)
         case .senderMismatch: .rejected(.foreignDevice)
         case .unknownRefusal: .rejected(.unknown)
         case .accessTokenRefused: .deferred(.credentials, retryAfter: .seconds(60))

@@ -243,6 +243,9 @@ extension BreakerCause {
         }
     }
 }
+        case .notHTTP2: "what answers in its place speaks no HTTP/2; does something in between open TLS?"
+        case .proxyRefuses: "the proxy in HTTPS_PROXY lets nothing through to it; the log has the proxy's answer"
+        case .proxyFails: "the proxy in HTTPS_PROXY does not get through to it"
 
 extension Platform {
     /// Whose push service reaches it.

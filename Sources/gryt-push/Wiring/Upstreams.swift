@@ -61,7 +61,7 @@ struct Upstreams: Sendable {
         let watching = ServiceObserver(loop: observer, generation: generation)
         let report = observer.report
         func pool(
-            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration,
+            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration, _ breaker: ServiceBreaker,
             watch: @escaping @Sendable (HTTP2ConnectionEvent) -> Void = { _ in }
         ) -> NamedPool {
             let pool = HTTP2Pool(
@@ -70,11 +70,12 @@ struct Upstreams: Sendable {
             ) { event in
                 report.connection(upstream, event)
                 watch(event)
+                if case .opened = event { breaker.connected(at: clocks.monotonic()) }
             }
             return NamedPool(upstream: upstream, pool: pool)
         }
         func apple(_ upstream: Upstream, _ origin: Origin, _ breaker: ServiceBreaker) -> NamedPool {
-            pool(upstream, origin, .apns) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
+            pool(upstream, origin, .apns, breaker) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
         }
         switch platform {
         case .ios:
@@ -89,7 +90,7 @@ struct Upstreams: Sendable {
             return (service, [production, sandbox])
         case .android:
             guard let fcm else { return nil }
-            let named = pool(.fcm, fcm.origin, .fcm)
+            let named = pool(.fcm, fcm.origin, .fcm, fcm.breaker)
             let service = FCMService(
                 projectID: fcm.account.projectID, tokens: fcm.tokens, pool: named.pool, breaker: fcm.breaker,
                 clocks: clocks, observer: watching)
