@@ -124,6 +124,19 @@ struct ProxyTests {
         }
     }
 
+    @Test func `a proxy that takes connections and hangs is found back within a budget of its recovery`() async throws {
+        try await with(.isSilent, { _ in ["PUSH_BUDGET_MS": "1000"] }) { stage, relay, proxy in
+            let phone = SimulatedPhone(.ios)
+            let capability = try await relay.register(phone)
+            #expect(try await relay.push(capability).status == 502)
+            proxy.manner = LoopbackProxy.established
+            while try await relay.push(capability).status != 202 {}
+            // The attempt that hung had ten seconds, and nobody waited for its end.
+            #expect(!relay.process.record.outputText.contains("connection_failed"))
+            #expect(stage.notifications(for: phone).count == 1)
+        }
+    }
+
     @Test func `a breaker that opens for the proxy's sake says so`() async throws {
         try await with(.says("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) { _, relay, proxy in
             for _ in 0..<3 {
