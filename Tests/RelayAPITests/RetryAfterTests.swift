@@ -115,8 +115,8 @@ struct RetryAfterTests {
         case .notFound(isPage: true): .notFound(isPage: false)
         case .notFound(isPage: false): .phoneThrottled(retryAfter: nil)
         case .phoneThrottled(nil): .phoneThrottled(retryAfter: .zero)
-        case .phoneThrottled: .projectThrottled(retryAfter: nil)
-        case .projectThrottled(nil): .projectThrottled(retryAfter: .zero)
+        case .phoneThrottled: .projectThrottled(isNamed: true, retryAfter: nil)
+        case .projectThrottled(true, _): .projectThrottled(isNamed: false, retryAfter: .zero)
         case .projectThrottled: .unavailable(retryAfter: nil)
         case .unavailable(nil): .unavailable(retryAfter: .zero)
         case .unavailable: .redirected

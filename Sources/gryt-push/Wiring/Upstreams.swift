@@ -25,6 +25,7 @@ struct Upstreams: Sendable {
         var origin: Origin
         var tokens: AccessTokenSource
         var breaker: ServiceBreaker
+        var pace: ProjectPace
         /// What the token endpoint says about the account.
         var record: CredentialRecord
         /// The one pool to Google's token endpoint; it lives on the loop that was named when it was made.
@@ -69,8 +70,8 @@ struct Upstreams: Sendable {
                 configuration: configuration
             ) { event in
                 report.connection(upstream, event)
-                watch(event)
                 if case .opened = event { breaker.connected(at: clocks.monotonic()) }
+                watch(event)
             }
             return NamedPool(upstream: upstream, pool: pool)
         }
@@ -93,7 +94,7 @@ struct Upstreams: Sendable {
             let named = pool(.fcm, fcm.origin, .fcm, fcm.breaker)
             let service = FCMService(
                 projectID: fcm.account.projectID, tokens: fcm.tokens, pool: named.pool, breaker: fcm.breaker,
-                clocks: clocks, observer: watching)
+                pace: fcm.pace, clocks: clocks, observer: watching)
             return (service, [named])
         }
     }
@@ -153,7 +154,8 @@ struct UpstreamMaker: Sendable {
             observer: TokenObserver(metrics: metrics, report: report, record: record))
         return Upstreams.FCM(
             account: account.account, origin: fcm.origin.origin, tokens: tokens,
-            breaker: ServiceBreaker(.fcm, observer: report), record: record, tokenPool: pool)
+            breaker: ServiceBreaker(.fcm, observer: report), pace: ProjectPace(observer: report), record: record,
+            tokenPool: pool)
     }
 }
 
