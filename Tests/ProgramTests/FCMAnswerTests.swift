@@ -146,6 +146,23 @@ struct FCMAnswerTests {
         #expect(try await stage.relay.push(other).status == 202)
     }
 
+    @Test func `a refusal that names nothing ends no registration, however often, of whatever push`() async throws {
+        let stage = try Stage.current
+        let (_, other) = try await stage.newPhone(.android)
+        let (phone, capability) = try await stage.newPhone(.android)
+        stage.force(
+            Fault(Self.error(400, "INVALID_ARGUMENT", message: "Request contains an invalid argument.")), on: phone)
+        for kind in ["message", "dm", "mention"] {
+            for preview in [nil, phone.seal(.init(title: "t", body: kind), tag: tag(of: capability))] {
+                let answer = try await stage.relay.push(capability, kind: kind, preview: preview)
+                #expect(answer.summary == "502 upstream_failed rejected" && answer.retryAfter == nil)
+                #expect(try await stage.relay.push(other).status == 202)
+            }
+        }
+        stage.simulator.clearFaults(of: phone.token, platform: .android)
+        #expect(try await stage.relay.push(capability).status == 202)
+    }
+
     @Test func `a 16 MB answer is cut off, and a success stays one`() async throws {
         let stage = try Stage.current
         let (phone, capability) = try await stage.newPhone(.android)
