@@ -86,7 +86,10 @@ let package = Package(
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests(
             "RelayAPITests",
-            ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops"]),
+            [
+                "RelayAPI", "Relay", "HTTPServer", "HTTP2Client", "PushServices", "PushModel", "Limits", "DeviceStore",
+                "Telemetry", "EventLoops",
+            ]),
         tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests(

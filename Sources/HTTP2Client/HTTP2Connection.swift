@@ -21,6 +21,8 @@ final class HTTP2Connection: TurnEnd {
     private var isTurnEndAsked = false
     private var hasMoreToRead = false
     private(set) var isGone = false
+    /// The origin's address that it goes to; nil before that is known, and where a proxy chooses it.
+    private(set) var address: SocketAddress?
     /// Streams up to this one may have left; those above have not.
     private var lastGathered: Int32 = 0
     private var lastSubmitted: Int32 = 0
@@ -63,6 +65,7 @@ final class HTTP2Connection: TurnEnd {
     }
 
     private func opened(_ channel: TLSChannel) {
+        address = engine.proxy == nil ? dialer?.address : nil
         dialer = nil
         self.channel = channel
         let watcher = DescriptorWatcher(
@@ -109,13 +112,13 @@ final class HTTP2Connection: TurnEnd {
     /// Gives up waiting for an answer; the stream is reset, and its place free once that has left.
     func abandon(_ exchange: Exchange, now: Moment) {
         session?.cancel(exchange.stream)
-        if state.timedOut(submitted: exchange.submitted, now: now) { retire(.unresponsive) }
+        engine.timedOut(self, hasEnough: state.timedOut(submitted: exchange.submitted, now: now))
         askForTurnEnd()
     }
 
     /// A request has waited for a stream since `arrived` and is given up.
     func waitedInVain(since arrived: Moment, now: Moment) {
-        if state.allowsNothing, state.timedOut(submitted: arrived, now: now) { retire(.unresponsive) }
+        if state.allowsNothing { engine.timedOut(self, hasEnough: state.timedOut(submitted: arrived, now: now)) }
     }
 
     /// Takes no more requests. Ends at once when nothing is in flight, at this turn's end.
@@ -163,6 +166,7 @@ final class HTTP2Connection: TurnEnd {
         }
         if name.count == 7, unsafe name[0] == UInt8(ascii: ":") {
             // The only pseudo-header of an answer; nghttp2 has checked that it is three digits.
+            state.heard()
             exchange.status = unsafe value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
         } else if exchange.hasFinalStatus, !exchange.hasHeaders, let known = unsafe engine.retained(name) {
             exchange.headers.append(
@@ -172,6 +176,7 @@ final class HTTP2Connection: TurnEnd {
 
     /// A part of an answer's body.
     func receivedData(_ exchange: Exchange, _ bytes: UnsafeBufferPointer<UInt8>) {
+        state.heard()
         guard !exchange.isCut, exchange.isPending else { return }
         let room = configuration.maximumResponseBody - exchange.body.count
         unsafe exchange.body.append(contentsOf: bytes.prefix(room))
@@ -201,7 +206,11 @@ final class HTTP2Connection: TurnEnd {
     func streamClosed(_ exchange: Exchange, code: UInt32) {
         state.bodyLeft(exchange.request.body.count - exchange.bodyOffset)
         state.streamClosed(answered: exchange.isAnswered, now: engine.now)
-        if exchange.isPending { engine.conclude(exchange, outcome(of: exchange, code: code)) }
+        // Whoever was given up was ended by us, and nobody waits for it.
+        if exchange.isPending {
+            state.heard()
+            engine.conclude(exchange, outcome(of: exchange, code: code))
+        }
         engine.release(exchange)
         // Only without a request in flight is a connection idle, and may its idleness have a deadline.
         if state.inFlight == 0 { arm() }

@@ -43,6 +43,9 @@ struct HTTP2ConnectionState {
     /// The highest stream that the peer promised to answer; nil before it said goodbye.
     private(set) var goAwayLastStream: Int32?
 
+    /// When the first of the requests went out since which no byte of any answer has come; nil where there is none.
+    private(set) var silentSince: Moment?
+
     private let configuration: HTTP2PoolConfiguration
     private let hasProxy: Bool
     private var streamLimit: Int
@@ -106,6 +109,13 @@ struct HTTP2ConnectionState {
     /// Whether it could carry requests for all we know, and the peer allows it none.
     var allowsNothing: Bool { phase == .open && limit == 0 && inFlight == 0 }
 
+    /// When it will have been silent for too long, unless an answer comes; nil while nothing is outstanding.
+    var silenceDue: Moment? { phase == .open ? silentSince.map { $0 + configuration.silentAfter } : nil }
+
+    /// Whether requests went out by it long ago and nothing has been answered since, be it that PINGs are. It is told at
+    /// the time of asking, and costs no timer. That these were given up meanwhile changes nothing; only an answer does.
+    func isSilent(at now: Moment) -> Bool { silenceDue.map { $0 <= now } ?? false }
+
     // MARK: On the way
 
     /// The name servers have answered.
@@ -147,8 +157,12 @@ struct HTTP2ConnectionState {
         unsentBody += body
         streamsEver += 1
         lastUse = now
+        if silentSince == nil { silentSince = now }
         return settingsDeadline == nil && now >= lastRead + configuration.atRiskPingAfter
     }
+
+    /// Notes that a part of some answer has come, or that the peer has ended a stream.
+    mutating func heard() { silentSince = nil }
 
     /// Notes that so much of a body has left, or never will.
     mutating func bodyLeft(_ count: Int) {

@@ -35,6 +35,14 @@ package struct HTTP2PoolConfiguration: Sendable {
     /// How long a PING may stay unanswered before the connection counts as dead. Below the time that our own callers
     /// give a request, so that one which fell into a dead connection can still be repeated on another.
     package var pingTimeout = Duration.seconds(2)
+    /// A connection on which requests have been under way for so long, with not a byte of any answer, is passed over as
+    /// long as there is another. Below the time until a breaker's first probe, which then goes by another.
+    package var silentAfter = Duration.milliseconds(2500)
+    /// After a connection was opened because those there are were silent, the next for that reason is opened after this
+    /// pause at the earliest; it doubles as long as they follow on one another.
+    package var silenceBackoffFirst = Duration.seconds(5)
+    /// The longest such pause. Whoever was not opened for twice as long begins anew with the first.
+    package var silenceBackoffCap = Duration.seconds(30)
     /// A connection that carried nothing for so long is closed; nil: never.
     package var idleTimeout: Duration?
     /// A connection that carried nothing for so long gets a PING; nil: never.
@@ -55,6 +63,11 @@ package struct HTTP2PoolConfiguration: Sendable {
     /// Names, in lower case, of the header fields of an answer that are kept.
     package var retainedHeaders: [String] = []
 
+    /// An attempt to connect that has come to nothing for so long, though somebody waits and there is no connection, gets
+    /// another beside it: what it hangs at may be well again for the next.
+    package var besideAfter = Duration.seconds(3)
+    /// Attempts to connect that may be under way at once. With ``besideAfter`` they cover the time that one may take.
+    package var attemptsAtOnce = 4
     /// The pause after the first failed attempt to connect; it doubles from there.
     package var backoffFirst = Duration.seconds(1)
     /// The longest pause. Short, so that the end of an outage is noticed within five seconds.

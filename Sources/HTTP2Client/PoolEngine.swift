@@ -20,15 +20,15 @@ import EventLoops
     private let resolve: Resolve
     private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     private let retainedNames: [String]
-    private var connections: [HTTP2Connection] = []
+    private(set) var connections: [HTTP2Connection] = []
     private var nextConnection: UInt64 = 0
-    private var plan: PoolPlan
-    private var addresses = AddressMemory()
+    var plan: PoolPlan
+    var addresses = AddressMemory()
 
-    private var exchanges: [Exchange] = []
+    private(set) var exchanges: [Exchange] = []
     private var free: [Int] = []
-    private var waiting = LinkedSlots(lists: WaitingLine.allCases.count)
-    private var waitingCount = 0
+    private(set) var waiting = LinkedSlots(lists: WaitingLine.allCases.count)
+    private(set) var waitingCount = 0
     private var pendingCount = 0
     private var wheel = DeadlineWheel(now: .now)
     private var wheelTimer: LoopTimer?
@@ -160,18 +160,6 @@ import EventLoops
         if waitingCount > 0 { replan() }
     }
 
-    /// The connection with the fewest requests in flight among those that take this one: the load spreads, and so does
-    /// the harm of one that stalls.
-    private func roomiest(for exchange: Exchange) -> HTTP2Connection? {
-        let body = exchange.request.body.count
-        var best: HTTP2Connection?
-        for connection in connections where connection.id != exchange.avoided {
-            if let chosen = best, chosen.state.inFlight <= connection.state.inFlight { continue }
-            if connection.takes(body: body) { best = connection }
-        }
-        return best
-    }
-
     /// The name that the configuration retains, if this is one.
     func retained(_ name: UnsafeBufferPointer<UInt8>) -> String? {
         retainedNames.first { known in
@@ -224,15 +212,25 @@ import EventLoops
         switch plan.step(view(body: next), now: now) {
         case .nothing: break
         case .lookAgain(let moment):
-            if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in replan() } }
+            if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in timeToLookHasCome() } }
             planTimer?.arm(after: moment.duration(since: now))
         case .open:
+            // Where there is another address, what is silent is not asked again by the same.
+            for connection in connections where connection.state.isSilent(at: now) { avoidAddress(of: connection) }
             let connection = HTTP2Connection(
                 id: HTTP2ConnectionID(number: nextConnection), engine: self)
             nextConnection += 1
             connections.append(connection)
             connection.start()
+            // It may hang, and then there is one more to be opened.
+            replan()
         }
+    }
+
+    private func timeToLookHasCome() {
+        now = .now
+        fill()
+        replan()
     }
 
     /// Where requests go, and by which way.
@@ -243,30 +241,21 @@ import EventLoops
             found: { [weak self] in self?.addresses.found($0, isUseful: $1, now: .now) })
     }
 
-    /// The pool as a request with so large a body sees it.
-    private func view(body: Int) -> PoolPlan.View {
-        var view = PoolPlan.View()
-        let elsewhere = waiting.first(of: WaitingLine.elsewhere.rawValue).map { exchanges[$0] }
-        view.needsAnother = elsewhere != nil
-        for connection in connections {
-            if connection.state.isConnecting { view.connecting += 1 }
-            guard connection.state.isUsable else { continue }
-            view.usable += 1
-            if connection.state.wantsReplacement { view.toReplace += 1 }
-            if !view.hasRoom, connection.takes(body: body) { view.hasRoom = true }
-            if connection.id != elsewhere?.avoided { view.needsAnother = false }
-        }
-        view.waitingSince =
-            waiting.first(of: WaitingLine.anywhere.rawValue).map { exchanges[$0].arrived } ?? elsewhere?.arrived
-        return view
-    }
-
-    /// A connection takes requests: those that asked to be replaced may go.
+    /// A connection takes requests: those that asked to be replaced may go, those that are silent go, and whatever else
+    /// was on its way because nobody knew which would arrive is not needed.
     func opened(_ connection: HTTP2Connection) {
         now = .now
         totals.opened += 1
         report(.opened(connection.id))
-        for other in connections where other.state.wantsReplacement { other.retire(.replaced) }
+        for other in connections where other !== connection {
+            if other.state.isConnecting {
+                other.end(.closing)
+            } else if other.state.isSilent(at: now) {
+                giveUp(other)
+            } else if other.state.wantsReplacement {
+                other.retire(.replaced)
+            }
+        }
         fill()
         replan()
     }
@@ -329,6 +318,13 @@ import EventLoops
         }
     }
 
+    /// Trusts these roots from now on. What failed for the others' sake need not fail again, so nobody backs off any more.
+    func use(_ trust: TLSTrust) {
+        self.trust = trust
+        plan.startAnew()
+        replan()
+    }
+
     /// Takes a connection out of use on a caller's word.
     func retire(_ id: HTTP2ConnectionID) {
         connections.first { $0.id == id }?.retire(.askedByCaller)
@@ -339,7 +335,7 @@ import EventLoops
     func replace(_ id: HTTP2ConnectionID) {
         guard let connection = connections.first(where: { $0.id == id }) else { return }
         let hasAnother = connections.contains {
-            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement
+            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement && !$0.state.isSilent(at: .now)
         }
         if hasAnother { connection.retire(.askedByCaller) } else { connection.askForReplacement() }
         replan()
@@ -393,15 +389,4 @@ import EventLoops
         snapshot.isQuiescing = isQuiescing
         return snapshot
     }
-}
-
-/// Where a request waits.
-private enum WaitingLine: Int, CaseIterable {
-    /// For any connection.
-    case anywhere
-    /// For any but one. Whoever waits here may wait for a connection yet to be opened, so nobody else waits behind it.
-    case elsewhere
-
-    /// Where this one waits, if it does.
-    init(_ exchange: Exchange) { self = exchange.avoided == nil ? .anywhere : .elsewhere }
 }

@@ -9,10 +9,16 @@ struct PoolPlan {
         var usable = 0
         /// Those of them that another one should replace.
         var toReplace = 0
-        /// Whether one of them takes a request right now.
+        /// Those of them that have been silent for too long.
+        var silent = 0
+        /// Whether one of them that is not silent takes a request right now.
         var hasRoom = false
         /// Whether somebody waits who may go by none of the connections there are.
         var needsAnother = false
+        /// Whether somebody waits who may go by none but silent ones.
+        var hasOnlySilent = false
+        /// When that will be so unless something is answered; nil where that cannot be said.
+        var hasOnlySilentAt: Moment?
         /// Since when the first in the waiting line waits; nil when nobody does.
         var waitingSince: Moment?
     }
@@ -32,6 +38,8 @@ struct PoolPlan {
     private var notBefore: Moment?
     private var attemptBegan: Moment?
     private var openings: [Moment] = []
+    private var silences = 0
+    private var silenceNotBefore: Moment?
     private var wasWanted = false
     private var wasUsed = false
     /// Why the last attempt failed; nil once a connection has given an answer.
@@ -58,6 +66,7 @@ struct PoolPlan {
         if case .goodbyeWithError = lastFault { return nil }
         if view.connecting > 0 {
             guard let attemptBegan, now >= attemptBegan + Self.patience else { return nil }
+            wasWanted = true
             return .backingOff(after: lastFault)
         }
         guard let notBefore, now < notBefore else { return nil }
@@ -65,31 +74,78 @@ struct PoolPlan {
         return .backingOff(after: lastFault)
     }
 
+    /// Whether a request for which there are none but silent connections waits for one that is yet to be opened, rather
+    /// than go by one of these: as long as that has a chance to stand in a moment. Where the pauses forbid another, or the
+    /// attempt hangs, it goes: the peer may have been slow, and not dead.
+    mutating func holdsOut(isConnecting: Bool, now: Moment) -> Bool {
+        if isConnecting { return attemptBegan.map { now < $0 + Self.patience } ?? false }
+        return max(silenceNotBefore ?? now, notBefore ?? now, nextOpening(now: now)) <= now
+    }
+
     /// What to do about connections now.
     mutating func step(_ view: View, now: Moment) -> Step {
-        guard view.connecting == 0 else { return .nothing }
         let wanted: Moment
-        if view.usable == 0, view.waitingSince != nil || wasWanted {
-            wanted = now
-        } else if view.toReplace > 0 {
-            wanted = now
-        } else if view.needsAnother, view.usable < configuration.maximumConnections {
-            wanted = now
-        } else if wasUsed, view.usable < configuration.minimumConnections {
-            wanted = now
-        } else if let waitingSince = view.waitingSince, !view.hasRoom, view.usable > 0,
-            view.usable < configuration.maximumConnections
-        {
-            wanted = waitingSince + configuration.growAfter
-        } else {
-            return .nothing
+        switch view.connecting > 0 ? wish(beside: view, now: now) : wish(view, now: now) {
+        case nil: return .nothing
+        case .lookAgain(let moment): return .lookAgain(moment)
+        case .open(let moment): wanted = moment
         }
-        let earliest = max(wanted, notBefore ?? wanted, nextOpening(now: now))
+        var earliest = max(wanted, notBefore ?? wanted, nextOpening(now: now))
+        // Whatever it is that lacks a connection, one that is silent has its part in it: it is left for this one.
+        if view.silent > 0 { earliest = max(earliest, silenceNotBefore ?? earliest) }
         guard earliest <= now else { return .lookAgain(earliest) }
+        if view.silent > 0 { noteSilence(now: now) }
         openings.append(now)
         attemptBegan = now
         wasWanted = false
         return .open
+    }
+
+    /// What the pool lacks.
+    private enum Wish {
+        /// Another connection, at that moment or as soon after it as may be.
+        case open(Moment)
+        /// Nothing before that moment.
+        case lookAgain(Moment)
+    }
+
+    /// What it lacks while none is on its way.
+    private func wish(_ view: View, now: Moment) -> Wish? {
+        if view.usable == 0, view.waitingSince != nil || wasWanted { return .open(now) }
+        if view.toReplace > 0 || view.hasOnlySilent { return .open(now) }
+        if view.needsAnother, view.usable - view.silent < configuration.maximumConnections { return .open(now) }
+        if wasUsed, view.usable < configuration.minimumConnections { return .open(now) }
+        guard let waitingSince = view.waitingSince, !view.hasRoom, view.usable > 0 else { return nil }
+        if view.usable - view.silent < configuration.maximumConnections {
+            return .open(waitingSince + configuration.growAfter)
+        }
+        return view.hasOnlySilentAt.map { .lookAgain($0) }
+    }
+
+    /// What it lacks beside one that is on its way: nothing, unless that hangs.
+    private func wish(beside view: View, now: Moment) -> Wish? {
+        guard view.waitingSince != nil || wasWanted, let attemptBegan else { return nil }
+        if view.hasOnlySilent {
+            // Then whoever holds out for it goes by a silent one.
+            return now < attemptBegan + Self.patience ? .lookAgain(attemptBegan + Self.patience) : nil
+        }
+        guard view.usable == 0, view.connecting < configuration.attemptsAtOnce else { return nil }
+        return .open(attemptBegan + configuration.besideAfter)
+    }
+
+    /// Whether a connection that is silent, and by which requests have been lost, may go although there is no other: the
+    /// next request opens one then. It counts as one that was opened for silence's sake.
+    mutating func maySpareSilent(now: Moment) -> Bool {
+        guard (silenceNotBefore ?? now) <= now else { return false }
+        noteSilence(now: now)
+        return true
+    }
+
+    private mutating func noteSilence(now: Moment) {
+        let cap = configuration.silenceBackoffCap
+        let isAnew = silenceNotBefore.map { now >= $0 + cap * 2 } ?? true
+        silences = isAnew ? 1 : silences + 1
+        silenceNotBefore = now + min(configuration.silenceBackoffFirst * (1 << min(silences - 1, 20)), cap)
     }
 
     /// Notes a connection that came to nothing, or ended before it had given one answer. `isWanted` says whether a

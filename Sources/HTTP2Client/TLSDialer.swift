@@ -20,6 +20,9 @@ final class TLSDialer {
         case failed(Unreachable)
     }
 
+    /// The address to which TCP stands; nil before.
+    private(set) var address: SocketAddress?
+
     private let loop: EventLoop
     private let route: Route
     private let trust: TLSTrust
@@ -88,7 +91,12 @@ final class TLSDialer {
             guard !isOver else { return }
             // Within a family by lot, to spread the load over what the name servers offer.
             let race = AddressRace(addresses.shuffledWithinFamilies(), behindOthers: route.uselessAddresses())
-            connector = TCPConnector(race, on: loop, found: route.found) { [weak self] in self?.connected($0) }
+            connector = TCPConnector(race, on: loop) { [weak self] address, isUseful in
+                if isUseful { self?.address = address }
+                self?.route.found(address, isUseful)
+            } ended: { [weak self] in
+                self?.connected($0)
+            }
             connector?.start()
         }
     }

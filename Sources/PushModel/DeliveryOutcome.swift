@@ -23,8 +23,6 @@ package enum DeliveryOutcome: Sendable, Equatable {
 
     /// Why a push was refused for good.
     package enum Rejection: Sendable, Equatable, CaseIterable {
-        /// The push service did not accept the operator's key or account, or not for this app.
-        case credentials
         /// The push service found fault with the push itself: a defect of the relay's.
         case malformed
         /// The device belongs to another app or project than the operator's credentials.
@@ -41,7 +39,7 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case serviceThrottled
         /// The push service has a fault of its own.
         case serviceUnavailable
-        /// The operator's credentials are refused for now.
+        /// The push service does not accept the operator's key or account, or not for this app, until somebody has acted.
         case credentials
     }
 

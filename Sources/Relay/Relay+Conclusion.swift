@@ -35,7 +35,7 @@ extension Relay {
             return await forget(stored, registeredUpTo: askedAt, on: now.day)
         case .rejected, .deferred, .failed:
             shared.tally.count(.failed, platform, on: now.day)
-            return verdict(of: outcome)
+            return PushVerdict(outcome)
         }
     }
 
@@ -57,22 +57,5 @@ extension Relay {
         }
         shared.tally.count(.gone, platform, on: day)
         return .gone
-    }
-
-    private func verdict(of outcome: DeliveryOutcome) -> PushVerdict {
-        switch outcome {
-        case .accepted: .accepted
-        case .unregistered: .gone
-        case .rejected(.credentials): .upstreamFailed(.credentials, retryAfter: nil)
-        case .rejected(.malformed), .rejected(.foreignDevice), .rejected(.unknown):
-            .upstreamFailed(.rejected, retryAfter: nil)
-        case .deferred(.phoneThrottled, let wait): .phoneThrottled(retryAfter: wait)
-        case .deferred(.serviceThrottled, let wait): .upstreamFailed(.throttled, retryAfter: wait)
-        case .deferred(.serviceUnavailable, let wait): .upstreamFailed(.unavailable, retryAfter: wait)
-        case .deferred(.credentials, let wait): .upstreamFailed(.credentials, retryAfter: wait)
-        case .failed(.timeout, let wait): .upstreamFailed(.timeout, retryAfter: wait)
-        case .failed(.unreachable, let wait): .upstreamFailed(.unreachable, retryAfter: wait)
-        case .failed(.overloaded, _): .overloaded
-        }
     }
 }

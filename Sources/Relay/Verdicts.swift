@@ -38,6 +38,26 @@ package enum PushVerdict: Sendable, Equatable {
     case storeFailed
 }
 
+extension PushVerdict {
+    /// What an outcome comes to for the sender, as it stands. Whether a phone is believed to be gone is decided elsewhere.
+    package init(_ outcome: DeliveryOutcome) {
+        self =
+            switch outcome {
+            case .accepted: .accepted
+            case .unregistered: .gone
+            case .rejected(.malformed), .rejected(.foreignDevice), .rejected(.unknown):
+                .upstreamFailed(.rejected, retryAfter: nil)
+            case .deferred(.phoneThrottled, let wait): .phoneThrottled(retryAfter: wait)
+            case .deferred(.serviceThrottled, let wait): .upstreamFailed(.throttled, retryAfter: wait)
+            case .deferred(.serviceUnavailable, let wait): .upstreamFailed(.unavailable, retryAfter: wait)
+            case .deferred(.credentials, let wait): .upstreamFailed(.credentials, retryAfter: wait)
+            case .failed(.timeout, let wait): .upstreamFailed(.timeout, retryAfter: wait)
+            case .failed(.unreachable, let wait): .upstreamFailed(.unreachable, retryAfter: wait)
+            case .failed(.overloaded, _): .overloaded
+            }
+    }
+}
+
 /// Whose fault a failed push is: the `reason` of a 502. Raw values are wire names.
 package enum UpstreamReason: String, Sendable, CaseIterable {
     /// No answer in time.

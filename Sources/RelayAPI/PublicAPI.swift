@@ -94,18 +94,8 @@ package struct PublicAPI: HTTPRequestHandler {
                 client: client(of: request), capability: capability, kind: body.kind, preview: body.preview))
         // What the sender was told counts; nobody gets what comes after it.
         if exchange.isAnswered { throw Self.outOfTimeRefusal }
-        switch verdict {
-        case .accepted: return Answers.accepted
-        case .addressLimited(let wait): throw .tooManyPushes(.address, retryAfter: wait)
-        case .capabilityLimited(let wait): throw .tooManyPushes(.capability, retryAfter: wait)
-        case .unknownCapability: throw .unknownCapability
-        case .platformUnavailable(let platform): throw .platformUnavailable(platform)
-        case .overloaded: throw .overloaded
-        case .gone: throw .gone
-        case .phoneThrottled(let wait): throw .phoneThrottled(retryAfter: wait)
-        case .upstreamFailed(let reason, let wait): throw .upstreamFailed(reason, retryAfter: wait)
-        case .storeFailed: throw .internalFault
-        }
+        if let refusal = Refusal(verdict) { throw refusal }
+        return Answers.accepted
     }
 
     private static let outOfTimeRefusal = Refusal.upstreamFailed(.timeout, retryAfter: .seconds(10))

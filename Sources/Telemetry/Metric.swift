@@ -26,6 +26,8 @@ package enum Metric: String, Sendable, CaseIterable {
     case lastSuccess = "gryt_push_upstream_last_success_timestamp_seconds"
     case massDeathSuspected = "gryt_push_mass_death_suspected"
     case breakerOpen = "gryt_push_breaker_open"
+    case sendRateLimit = "gryt_push_send_rate_limit"
+    case heldBack = "gryt_push_held_back_total"
     case clockSkew = "gryt_push_clock_skew_seconds"
 
     // Connections to them.
@@ -81,13 +83,13 @@ package enum Metric: String, Sendable, CaseIterable {
     /// The type that the text format states.
     package var form: Form {
         switch self {
-        case .sent, .registrations, .gone, .failed, .refusals, .upstreamAnswers, .upstreamFailures, .retries,
+        case .sent, .registrations, .gone, .failed, .refusals, .upstreamAnswers, .upstreamFailures, .retries, .heldBack,
             .upstreamConnectionEvents, .accessTokenRequests, .storeWrites, .reloads, .processCPU:
             .counter
         case .pushDuration, .upstreamDuration, .storeCommitDuration, .storeBatchSize, .loopLag:
             .histogram
         case .devices, .inFlight, .inFlightLimit, .openConnections, .lastSuccess, .massDeathSuspected, .breakerOpen,
-            .clockSkew, .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit,
+            .sendRateLimit, .clockSkew, .upstreamConnections, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit,
             .credentialState,
             .credentialAge, .credentialLastAccepted, .limiterKeys, .limiterKeysLimit, .storeUp, .storeWaiting,
             .databaseReplaced, .databaseBytes, .diskFreeBytes, .silentLoops, .draining, .buildInfo,
@@ -107,7 +109,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .upstreamFailures: [.platform, .reason]
         case .upstreamConnections: [.upstream, .state]
         case .upstreamConnectionEvents: [.upstream, .event]
-        case .breakerOpen, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit: [.upstream]
+        case .breakerOpen, .sendRateLimit, .heldBack, .upstreamInFlight, .upstreamWaiting, .upstreamStreamLimit:
+            [.upstream]
         case .credentialState: [.platform, .state]
         case .accessTokenRequests, .storeWrites, .reloads: [.result]
         case .limiterKeys, .limiterKeysLimit: [.limit]
@@ -144,6 +147,9 @@ package enum Metric: String, Sendable, CaseIterable {
         case .lastSuccess: "When a push service last accepted a push; 0 if it has not since the start."
         case .massDeathSuspected: "Whether dead tokens are disbelieved because there are too many at once."
         case .breakerOpen: "Whether a push service is left alone, and pushes are refused without asking it."
+        case .sendRateLimit:
+            "Pushes a second that may go since a push service asked for less; 0 without a limit."
+        case .heldBack: "Pushes refused since the start because a push service asked for less."
         case .clockSkew: "Seconds by which this machine's clock is ahead of the push service's."
         case .upstreamConnections: "Connections to push services, by state."
         case .upstreamConnectionEvents: "What happened to connections to push services since the start."

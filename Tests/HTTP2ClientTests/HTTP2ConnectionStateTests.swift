@@ -133,6 +133,66 @@ struct HTTP2ConnectionStateTests {
         #expect(state.timedOut(submitted: later, now: later + .seconds(15)) == true)
     }
 
+    // MARK: Silence
+
+    struct Sign: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var happens: @Sendable (inout HTTP2ConnectionState, Moment) -> Void
+        var isSilentAfterwards: Bool
+
+        init(
+            _ name: String, _ isSilent: Bool,
+            _ happens: @escaping @Sendable (inout HTTP2ConnectionState, Moment) -> Void
+        ) {
+            testDescription = name
+            isSilentAfterwards = isSilent
+            self.happens = happens
+        }
+    }
+
+    static let signs: [Sign] = [
+        Sign("nothing", true) { _, _ in },
+        Sign("a PING's answer, or any other bytes", true) { $0.read(now: $1) },
+        Sign("SETTINGS", true) { state, _ in state.settings(streamLimit: 100) },
+        Sign("another request", true) { _ = $0.sent(now: $1) },
+        Sign("both are given up", true) { state, now in
+            for _ in 0..<2 {
+                _ = state.timedOut(submitted: Moment(nanoseconds: 1_000_000_000), now: now)
+                state.streamClosed(answered: false, now: now)
+            }
+        },
+        Sign("a part of an answer", false) { state, _ in state.heard() },
+        Sign("it takes no more requests, and is none to be passed over", false) { $0.retire(.unresponsive, now: $1) },
+    ]
+
+    @Test(arguments: signs)
+    func `a connection with requests under way is silent until something of an answer comes`(_ sign: Sign) {
+        var state = open()
+        #expect(state.silenceDue == nil && !state.isSilent(at: start + .seconds(1000)))
+        _ = state.sent(now: start)
+        _ = state.sent(now: start + .seconds(1))
+        #expect(state.silenceDue == start + .milliseconds(2500))
+        #expect(!state.isSilent(at: start + .milliseconds(2499)))
+        #expect(state.isSilent(at: start + .milliseconds(2500)))
+        sign.happens(&state, start + .seconds(4))
+        #expect(state.isSilent(at: start + .seconds(4)) == sign.isSilentAfterwards)
+        #expect(state.isSilent(at: start + .seconds(100)) == sign.isSilentAfterwards)
+    }
+
+    @Test func `one request that is never answered among others that are makes no silence`() {
+        var state = open()
+        _ = state.sent(now: start)
+        for second in 1...60 {
+            let now = start + .seconds(second)
+            _ = state.sent(now: now)
+            #expect(!state.isSilent(at: now))
+            state.heard()
+            state.streamClosed(answered: true, now: now)
+        }
+        #expect(state.inFlight == 1)
+        #expect(!state.isSilent(at: start + .seconds(1000)))
+    }
+
     @Test func `a request goes out when its body fits into what the window has left, or when nothing else is away`() {
         var state = open()
         #expect(state.takes(body: 100_000, window: 0))

@@ -14,6 +14,13 @@ struct PoolPlanTests {
             connecting: connecting, usable: usable, toReplace: toReplace, hasRoom: hasRoom, waitingSince: waitingSince)
     }
 
+    /// All of so many connections are silent, and somebody waits since then.
+    private func silence(_ usable: Int, connecting: Int = 0, since: Moment) -> PoolPlan.View {
+        PoolPlan.View(
+            connecting: connecting, usable: usable, silent: usable, hasOnlySilent: true, hasOnlySilentAt: since,
+            waitingSince: since)
+    }
+
     private func plan(_ change: (inout HTTP2PoolConfiguration) -> Void = { _ in }) -> PoolPlan {
         var configuration = HTTP2PoolConfiguration()
         change(&configuration)
@@ -30,7 +37,8 @@ struct PoolPlanTests {
         #expect(plan.refusal(view(), now: start) == nil)
         #expect(plan.step(view(waitingSince: start), now: start) == .open)
         #expect(plan.refusal(view(connecting: 1), now: start) == nil)
-        #expect(plan.step(view(connecting: 1, waitingSince: start), now: start + .seconds(5)) == .nothing)
+        #expect(
+            plan.step(view(connecting: 1, waitingSince: start), now: start) == .lookAgain(start + .seconds(3)))
     }
 
     @Test func `another connection is opened when the waiting line has not moved for a while`() {
@@ -167,5 +175,110 @@ struct PoolPlanTests {
         #expect(plan.refusal(view(usable: 1, hasRoom: true), now: start) == nil)
         #expect(plan.step(view(usable: 1, hasRoom: true), now: start) == .open)
         #expect(plan.step(view(usable: 2, hasRoom: true), now: start) == .nothing)
+    }
+
+    // MARK: Attempts that hang
+
+    @Test func `an attempt that hangs gets others beside it, a few and at their pace`() {
+        var plan = plan()
+        #expect(plan.step(view(waitingSince: start), now: start) == .open)
+        for number in 1...3 {
+            let hanging = view(connecting: number, waitingSince: start)
+            let due = start + .seconds(3 * number)
+            #expect(plan.step(hanging, now: due + Int64(-1)) == .lookAgain(due))
+            #expect(plan.step(hanging, now: due) == .open)
+        }
+        #expect(plan.step(view(connecting: 4, waitingSince: start), now: start + .seconds(100)) == .nothing)
+    }
+
+    @Test func `where nobody waits, or there is a connection, an attempt may hang as it likes`() {
+        var plan = plan()
+        #expect(plan.step(view(waitingSince: start), now: start) == .open)
+        let later = start + .seconds(9)
+        #expect(plan.step(view(connecting: 1), now: later) == .nothing)
+        #expect(plan.step(view(connecting: 1, usable: 1, waitingSince: start), now: later) == .nothing)
+    }
+
+    @Test
+    func `an arrival that is told at once that there is none makes sure of another attempt beside the one that hangs`()
+    {
+        var plan = plan()
+        plan.failed(.proxyTimeout, isWanted: true, now: start, lot: 0.5)
+        let again = start + .seconds(1)
+        #expect(plan.step(view(), now: again) == .open)
+        #expect(plan.step(view(connecting: 1), now: again + .seconds(5)) == .nothing)
+        let refusal = plan.refusal(view(connecting: 1), now: again + .seconds(5))
+        #expect(refusal == .backingOff(after: .proxyTimeout))
+        #expect(plan.step(view(connecting: 1), now: again + .seconds(5)) == .open)
+    }
+
+    // MARK: Silence
+
+    @Test func `whoever finds but a silent connection has another opened, and waits for it a moment`() {
+        var plan = plan()
+        #expect(plan.holdsOut(isConnecting: false, now: start) == true)
+        #expect(plan.step(silence(1, since: start), now: start) == .open)
+        #expect(plan.holdsOut(isConnecting: true, now: start + .milliseconds(999)) == true)
+        let moment = start + .seconds(1)
+        #expect(plan.step(silence(1, connecting: 1, since: start), now: start) == .lookAgain(moment))
+        // It hangs: then rather by the silent one, which may be slow and not dead.
+        #expect(plan.holdsOut(isConnecting: true, now: moment) == false)
+        #expect(plan.step(silence(1, connecting: 1, since: start), now: moment) == .nothing)
+    }
+
+    @Test func `where the next is silent too the pauses double, and meanwhile nobody waits`() {
+        var plan = plan()
+        var now = start
+        for pause in [5, 10, 20, 30, 30, 30] {
+            #expect(plan.step(silence(1, since: now), now: now) == .open)
+            let next = now + .seconds(pause)
+            #expect(plan.holdsOut(isConnecting: false, now: next + Int64(-1)) == false)
+            #expect(plan.step(silence(1, since: now), now: now + .seconds(3)) == .lookAgain(next))
+            now = next
+        }
+    }
+
+    @Test func `ten minutes of silence, whatever comes in, cost 22 connections`() {
+        var plan = plan()
+        var opened = 0
+        for tick in 0..<6000 where plan.step(silence(1, since: start), now: start + .milliseconds(100 * tick)) == .open
+        {
+            opened += 1
+        }
+        #expect(opened == 22)
+    }
+
+    @Test func `a silence long after the last is the first again`() {
+        var plan = plan()
+        #expect(plan.step(silence(1, since: start), now: start) == .open)
+        let second = start + .seconds(5)
+        #expect(plan.step(silence(1, since: second), now: second) == .open)
+        // The pause is over at 15 s, and then a minute more.
+        let third = start + .seconds(75)
+        #expect(plan.step(silence(1, since: third), now: third) == .open)
+        #expect(plan.step(silence(1, since: third), now: third) == .lookAgain(third + .seconds(5)))
+    }
+
+    @Test func `growing beside a silent connection counts as replacing it`() {
+        var plan = plan { $0.maximumConnections = 2 }
+        let full = PoolPlan.View(usable: 2, silent: 1, waitingSince: start)
+        #expect(plan.step(full, now: start) == .lookAgain(start + .milliseconds(250)))
+        #expect(plan.step(full, now: start + .milliseconds(250)) == .open)
+        #expect(plan.step(full, now: start + .seconds(1)) == .lookAgain(start + .milliseconds(5250)))
+    }
+
+    @Test func `who waits for a stream of connections that are about to be silent is not forgotten`() {
+        var plan = plan { $0.maximumConnections = 2 }
+        let due = start + .seconds(2)
+        let waiting = PoolPlan.View(usable: 2, hasOnlySilentAt: due, waitingSince: start)
+        #expect(plan.step(waiting, now: start + .seconds(1)) == .lookAgain(due))
+    }
+
+    @Test func `a silent connection without another is spared no more often than others are opened for it`() {
+        var plan = plan()
+        #expect(plan.maySpareSilent(now: start) == true)
+        #expect(plan.maySpareSilent(now: start + .milliseconds(4999)) == false)
+        #expect(plan.maySpareSilent(now: start + .seconds(5)) == true)
+        #expect(plan.holdsOut(isConnecting: false, now: start + .seconds(14)) == false)
     }
 }

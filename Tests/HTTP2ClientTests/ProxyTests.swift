@@ -179,6 +179,26 @@ struct ProxyTests {
         }
     }
 
+    @Test func `a proxy that takes connections and hangs is asked beside these, and found back before they end`()
+        async throws
+    {
+        let change: (inout HTTP2PoolConfiguration) -> Void = { settings in
+            settings.besideAfter = .milliseconds(20)
+            settings.attemptsAtOnce = 1000
+            settings.openingBurst = 1000
+        }
+        try await with(.isSilent, change) { fixture, proxy, _ in
+            async let answer = fixture.send()
+            while proxy.requests.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
+            proxy.manner = LoopbackProxy.established
+            #expect(await answer.map(\.status) == .success(200))
+            // Those that hung are let go of with it.
+            let snapshot = await fixture.pool.snapshot()
+            #expect(snapshot.connecting == 0 && snapshot.open == 1)
+            #expect(snapshot.totals.opened == 1 && snapshot.totals.failedAttempts == 0)
+        }
+    }
+
     @Test func `a proxy that refuses for a while and then works is found back by itself`() async throws {
         let change: (inout HTTP2PoolConfiguration) -> Void = { settings in
             settings.backoffFirst = .milliseconds(5)

@@ -64,6 +64,8 @@ struct DiagnosisTests {
             let texts = texts(change)
             return texts.count == 1 && texts[0].contains(part)
         }
+        #expect(
+            said("Google asks to be sent less: 13 pushes a second") { $0.pace = PaceFacts(limit: 12.5, heldBack: 0) })
         #expect(said("the disk is full") { $0.writer.lastFailure = .full })
         #expect(said("does not answer") { $0.devices = nil })
         #expect(said("push.db was removed") { $0.isDatabaseReplaced = true })

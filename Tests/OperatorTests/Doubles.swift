@@ -113,6 +113,7 @@ func quietFacts(_ clocks: SetClocks = SetClocks(), metrics: RelayMetrics? = nil)
         accessTokens: metrics.accessTokens.values, lag: metrics.lag, recentLag: metrics.lag, loops: 2)
     facts.devices = DeviceCounts(ios: 3, android: 4)
     facts.upstreams = Upstream.allCases.map { UpstreamFacts($0) }
+    facts.pace = PaceFacts(heldBack: 0)
     facts.breakers = [Upstream.apns, .apnsSandbox, .fcm].map { BreakerFacts(upstream: $0, open: nil) }
     facts.limiters = LimiterFacts.Name.allCases.map { LimiterFacts(name: $0, keys: 1, maximum: 1000) }
     return facts

@@ -45,6 +45,16 @@ struct MetricsPageTests {
         #expect(lines(quietFacts())["gryt_push_store_up"] == "1")
     }
 
+    @Test func `how fast pushes may go is told, and whom that held back`() {
+        var facts = quietFacts()
+        #expect(lines(facts)[#"gryt_push_send_rate_limit{upstream="fcm"}"#] == "0")
+        facts.pace = PaceFacts(limit: 12.5, heldBack: 7)
+        #expect(lines(facts)[#"gryt_push_send_rate_limit{upstream="fcm"}"#] == "12.5")
+        #expect(lines(facts)[#"gryt_push_held_back_total{upstream="fcm"}"#] == "7")
+        facts.pace = nil
+        #expect(lines(facts)[#"gryt_push_held_back_total{upstream="fcm"}"#] == nil)
+    }
+
     @Test func `sums are those of the counts, by platform and kind`() {
         var facts = quietFacts()
         facts.allTime = [

@@ -47,7 +47,7 @@ struct APNsAnswerTests {
             "403 BadEnvironmentKeyIdInToken",
         ].map { text in
             let (status, reason) = (Int(text.prefix(3)) ?? 0, String(text.dropFirst(4)))
-            return .init(text, refuse(status, reason), gives: "502 upstream_failed credentials")
+            return .init(text, refuse(status, reason), gives: "502 upstream_failed credentials", wait: 300...300)
         }
         + [
             "413 PayloadTooLarge", "400 PayloadEmpty", "400 BadCollapseId", "400 BadMessageId", "400 InvalidPushType",

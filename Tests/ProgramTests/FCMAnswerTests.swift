@@ -54,13 +54,17 @@ struct FCMAnswerTests {
     ]
 
     static let aboutUs: [PushServiceCase] = [
-        .init("404 with a page", Case.page(404), gives: "502 upstream_failed credentials"),
-        .init("404 without a detail", error(404, "NOT_FOUND"), gives: "502 upstream_failed credentials"),
-        .init("SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected"),
-        .init("PERMISSION_DENIED", error(403, "PERMISSION_DENIED"), gives: "502 upstream_failed credentials"),
-        .init("403 with a page", Case.page(403), gives: "502 upstream_failed credentials"),
+        .init("404 with a page", Case.page(404), gives: "502 upstream_failed credentials", wait: 300...300),
         .init(
-            "THIRD_PARTY_AUTH_ERROR", refuse(401, "THIRD_PARTY_AUTH_ERROR"), gives: "502 upstream_failed credentials"),
+            "404 without a detail", error(404, "NOT_FOUND"), gives: "502 upstream_failed credentials", wait: 300...300),
+        .init("SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected"),
+        .init(
+            "PERMISSION_DENIED", error(403, "PERMISSION_DENIED"), gives: "502 upstream_failed credentials",
+            wait: 300...300),
+        .init("403 with a page", Case.page(403), gives: "502 upstream_failed credentials", wait: 300...300),
+        .init(
+            "THIRD_PARTY_AUTH_ERROR", refuse(401, "THIRD_PARTY_AUTH_ERROR"), gives: "502 upstream_failed credentials",
+            wait: 300...300),
         .init("401 once", error(401, "UNAUTHENTICATED"), times: 1, gives: "202", attempts: 2),
         .init(
             "401 for ever", error(401, "UNAUTHENTICATED"), gives: "502 upstream_failed credentials", wait: Case.some,
@@ -79,7 +83,7 @@ struct FCMAnswerTests {
         .init(
             "a redirection",
             .answer(SimulatedAnswer(status: 302, headers: [HeaderField("location", "https://localhost/")])),
-            gives: "502 upstream_failed credentials"),
+            gives: "502 upstream_failed credentials", wait: 300...300),
     ]
 
     static let aboutGoogle: [PushServiceCase] = [
@@ -140,6 +144,23 @@ struct FCMAnswerTests {
         #expect(try await stage.relay.push(first).summary == "410 gone")
         #expect(try await stage.relay.push(second).summary == "404 unknown_capability")
         #expect(try await stage.relay.push(other).status == 202)
+    }
+
+    @Test func `a refusal that names nothing ends no registration, however often, of whatever push`() async throws {
+        let stage = try Stage.current
+        let (_, other) = try await stage.newPhone(.android)
+        let (phone, capability) = try await stage.newPhone(.android)
+        stage.force(
+            Fault(Self.error(400, "INVALID_ARGUMENT", message: "Request contains an invalid argument.")), on: phone)
+        for kind in ["message", "dm", "mention"] {
+            for preview in [nil, phone.seal(.init(title: "t", body: kind), tag: tag(of: capability))] {
+                let answer = try await stage.relay.push(capability, kind: kind, preview: preview)
+                #expect(answer.summary == "502 upstream_failed rejected" && answer.retryAfter == nil)
+                #expect(try await stage.relay.push(other).status == 202)
+            }
+        }
+        stage.simulator.clearFaults(of: phone.token, platform: .android)
+        #expect(try await stage.relay.push(capability).status == 202)
     }
 
     @Test func `a 16 MB answer is cut off, and a success stays one`() async throws {

@@ -124,6 +124,33 @@ struct ProxyTests {
         }
     }
 
+    @Test func `a proxy that takes connections and hangs is found back within a budget of its recovery`() async throws {
+        try await with(.isSilent, { _ in ["PUSH_BUDGET_MS": "1000"] }) { stage, relay, proxy in
+            let phone = SimulatedPhone(.ios)
+            let capability = try await relay.register(phone)
+            #expect(try await relay.push(capability).status == 502)
+            proxy.manner = LoopbackProxy.established
+            while try await relay.push(capability).status != 202 {}
+            // The attempt that hung had ten seconds, and nobody waited for its end.
+            #expect(!relay.process.record.outputText.contains("connection_failed"))
+            #expect(stage.notifications(for: phone).count == 1)
+        }
+    }
+
+    @Test func `a breaker that opens for the proxy's sake says so`() async throws {
+        try await with(.says("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) { _, relay, proxy in
+            for _ in 0..<3 {
+                #expect(try await relay.push(relay.register(SimulatedPhone(.ios))).summary == Self.unreachable)
+            }
+            #expect(await relay.logged("event=breaker_opened about=\"apns proxy_refuses\""))
+            let last = try await relay.push(relay.register(SimulatedPhone(.ios)))
+            #expect(last.summary == Self.unreachable && (60...120).contains(last.retryAfter ?? 0))
+            #expect(proxy.requests.count == 1)
+        }
+    }
+
+    private static let unreachable = "502 upstream_failed unreachable"
+
     @Test(arguments: [
         ("HTTPS_PROXY", "socks5://gryt:geheim@127.0.0.1:1080", "no other kind is supported"),
         ("https_proxy", "http://gryt:geheim@proxy", "must be http://host:port"),

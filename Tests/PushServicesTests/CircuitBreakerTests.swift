@@ -58,7 +58,8 @@ struct CircuitBreakerTests {
     // MARK: Opening
 
     @Test(arguments: [
-        (BreakerCause.credentials, 3), (.tokenUpdates, 3), (.untrusted, 3), (.foreignProject, 20),
+        (BreakerCause.credentials, 3), (.tokenUpdates, 3), (.untrusted, 3), (.notHTTP2, 3), (.proxyRefuses, 3),
+        (.foreignProject, 20),
     ])
     func `so many phones that are refused in a row open it`(_ cause: BreakerCause, _ phones: Int) {
         var bench = Bench()
@@ -96,7 +97,7 @@ struct CircuitBreakerTests {
         #expect(bench.end(.refusing(.credentials), 22) == .opened(.credentials))
     }
 
-    @Test(arguments: [BreakerCause.timeout, .unreachable, .unavailable])
+    @Test(arguments: [BreakerCause.timeout, .unreachable, .unavailable, .proxyFails])
     func `nothing but failures for a while opens it, many at one moment do not`(_ cause: BreakerCause) {
         var bench = Bench()
         for phone in 1...1000 { #expect(bench.end(.ailing(cause), phone) == nil) }
@@ -146,7 +147,9 @@ struct CircuitBreakerTests {
 
     @Test(arguments: [
         (BreakerCause.unreachable, [1000, 2000, 3000, 3000]), (.timeout, [1000, 2000, 3000]),
-        (.unavailable, [1000, 2000, 3000]), (.untrusted, [5000, 10_000, 20_000, 40_000, 60_000, 60_000]),
+        (.unavailable, [1000, 2000, 3000]), (.proxyFails, [1000, 2000, 3000]),
+        (.untrusted, [5000, 10_000, 20_000, 40_000, 60_000, 60_000]), (.notHTTP2, [5000, 10_000]),
+        (.proxyRefuses, [5000, 10_000]),
         (.credentials, [60_000, 120_000, 240_000, 300_000, 300_000]),
         (.foreignProject, [60_000, 120_000, 240_000, 300_000]), (.tokenUpdates, [60_000, 60_000, 60_000]),
     ])
@@ -239,6 +242,29 @@ struct CircuitBreakerTests {
         guard case .refuse = bench.admit() else { throw NoProbe() }
     }
 
+    @Test(arguments: [
+        (BreakerCause.unreachable, true), (.proxyFails, true), (.proxyRefuses, true), (.untrusted, true),
+        (.notHTTP2, false), (.timeout, false), (.unavailable, false), (.credentials, false), (.foreignProject, false),
+        (.tokenUpdates, false),
+    ])
+    func `once a connection stands, whatever was for want of one is probed at once`(
+        _ cause: BreakerCause, _ isProbed: Bool
+    ) throws {
+        var bench = try Bench.open(cause)
+        bench.breaker.connected(at: bench.now)
+        guard isProbed else {
+            guard case .refuse = bench.admit() else { throw NoProbe() }
+            return
+        }
+        let probe = try bench.probe()
+        // One at a time all the same.
+        bench.breaker.connected(at: bench.now)
+        guard case .refuse = bench.admit() else { throw NoProbe() }
+        #expect(bench.end(.well, probe: probe) != nil)
+        bench.breaker.connected(at: bench.now)
+        #expect(bench.breaker.isCalm)
+    }
+
     @Test(arguments: [(0.0, 800), (0.5, 1000), (1.0, 1200)])
     func `the lot spreads the probes of many relays`(_ lot: Double, _ pause: Int) {
         var bench = Bench()
@@ -259,6 +285,9 @@ struct CircuitBreakerTests {
         (.foreignProject, .deferred(.credentials, retryAfter: .seconds(300))),
         (.tokenUpdates, .deferred(.serviceThrottled, retryAfter: .seconds(1200))),
         (.untrusted, .failed(.unreachable, retryAfter: .seconds(60))),
+        (.notHTTP2, .failed(.unreachable, retryAfter: .seconds(60))),
+        (.proxyRefuses, .failed(.unreachable, retryAfter: .seconds(60))),
+        (.proxyFails, .failed(.unreachable, retryAfter: .seconds(10))),
         (.unreachable, .failed(.unreachable, retryAfter: .seconds(10))),
         (.timeout, .failed(.timeout, retryAfter: .seconds(10))),
         (.unavailable, .deferred(.serviceUnavailable, retryAfter: .seconds(10))),

@@ -87,7 +87,18 @@ struct FCMAnswerTests {
         Row("403 in HTML", 403, html, .permissionDenied),
         Row(
             "429 of the project", 429, google("RESOURCE_EXHAUSTED", details: fcmError("QUOTA_EXCEEDED")),
-            .projectThrottled(retryAfter: nil)),
+            .projectThrottled(isNamed: false, retryAfter: nil)),
+        Row(
+            "429 of the project, by name", 429,
+            google("RESOURCE_EXHAUSTED", "Quota exceeded for consumer 'project_number:1'"),
+            .projectThrottled(isNamed: true, retryAfter: nil)),
+        Row(
+            "429 of the project, by its violation", 429,
+            google(
+                "RESOURCE_EXHAUSTED",
+                details:
+                    #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"project:p"}]}"#),
+            .projectThrottled(isNamed: true, retryAfter: nil)),
         Row(
             "429 of a device", 429,
             google(
@@ -95,7 +106,7 @@ struct FCMAnswerTests {
                 details:
                     #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"device:1"}]}"#),
             .phoneThrottled(retryAfter: nil)),
-        Row("429 with nothing", 429, "", .projectThrottled(retryAfter: nil)),
+        Row("429 with nothing", 429, "", .projectThrottled(isNamed: false, retryAfter: nil)),
         Row("500", 500, google("INTERNAL", details: fcmError("INTERNAL")), .unavailable(retryAfter: nil)),
         Row("502 in HTML", 502, html, .unavailable(retryAfter: nil)),
         Row("503", 503, google("UNAVAILABLE", details: fcmError("UNAVAILABLE")), .unavailable(retryAfter: nil)),

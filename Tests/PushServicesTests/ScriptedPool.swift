@@ -80,6 +80,7 @@ struct ScriptedService: Sendable {
     let pool: ScriptedPool
     let breaker: ServiceBreaker
     let log = BreakerLog()
+    let pace = ProjectPace(observer: NoObserver())
     let service: any PushService
     let tokens: ProviderTokenSource?
     /// Where access tokens are got, for Google.
@@ -114,7 +115,7 @@ struct ScriptedService: Sendable {
                 path: "/token", endpoint: endpoint, on: globalConcurrentExecutor, clocks: time.clocks,
                 observer: NoObserver())
             service = FCMService(
-                projectID: "p", tokens: source, pool: pool, breaker: breaker, clocks: time.clocks,
+                projectID: "p", tokens: source, pool: pool, breaker: breaker, pace: pace, clocks: time.clocks,
                 observer: NoObserver())
         }
     }
@@ -142,7 +143,8 @@ final class BreakerLog: BreakerObserver {
 }
 
 /// Hears nothing.
-struct NoObserver: DeliveryObserver, AccessTokenObserver {
+struct NoObserver: DeliveryObserver, AccessTokenObserver, PaceObserver {
     func attempted(_ attempt: Attempt, platform: Platform) {}
     func requested(_ result: Result<Duration, OAuthFailure>, date: WallInstant?) {}
+    func pace(_ change: SendPace.Change) {}
 }

@@ -102,7 +102,6 @@ struct ServiceBreakerTests {
             phones: nil),
         .init(name: "F8", status: 400, body: FCMAnswerTests.google("INVALID_ARGUMENT"), phones: nil),
         .init(name: "F9", status: 400, body: FCMAnswerTests.html, phones: nil),
-        .init(name: "F16", status: 429, body: "", phones: nil),
         .init(name: "F22", status: 302, body: "", phones: 3),
     ]
 
@@ -145,7 +144,13 @@ struct ServiceBreakerTests {
 
     @Test(arguments: [
         (HTTP2Failure.unreachable(.connectTimeout), BreakerCause.unreachable),
-        (.unreachable(.backingOff(after: .noAnswer)), .unreachable), (.notSent(.waitedTooLong), .timeout),
+        (.unreachable(.backingOff(after: .noAnswer)), .unreachable), (.unreachable(.nameTimeout), .unreachable),
+        (.unreachable(.tlsFailed(reason: 0)), .unreachable), (.unreachable(.settingsTimeout), .unreachable),
+        (.unreachable(.proxyTimeout), .proxyFails), (.unreachable(.proxyHungUp), .proxyFails),
+        (.unreachable(.proxyUnreachable(.connectTimeout)), .proxyFails),
+        (.unreachable(.proxyRefused(status: 503)), .proxyFails),
+        (.unreachable(.backingOff(after: .proxyRefused(status: 429))), .proxyFails),
+        (.notSent(.waitedTooLong), .timeout),
         (.unknownOutcome(.timeout), .timeout), (.unknownOutcome(.connectionLost), .unreachable),
     ])
     func `so is a service that gives no answers`(_ failure: HTTP2Failure, _ cause: BreakerCause) async {
@@ -157,12 +162,20 @@ struct ServiceBreakerTests {
         #expect(apple.log.changes == [.opened(cause)])
     }
 
-    @Test(arguments: [Unreachable.certificateNotTrusted(code: 20), .certificateForAnotherHost, .notHTTP2])
-    func `a stranger in the service's place is left alone after three phones`(_ cause: Unreachable) async {
+    @Test(arguments: [
+        (Unreachable.certificateNotTrusted(code: 20), BreakerCause.untrusted),
+        (.certificateNotCurrent(code: 10), .untrusted),
+        (.certificateForAnotherHost, .untrusted), (.notHTTP2, .notHTTP2), (.proxyRefused(status: 407), .proxyRefuses),
+        (.proxyRefused(status: 403), .proxyRefuses), (.proxyAnswerInvalid, .proxyRefuses),
+        (.backingOff(after: .proxyAnswerInvalid), .proxyRefuses), (.backingOff(after: .notHTTP2), .notHTTP2),
+    ])
+    func `whoever stands in the service's place, or before it, is left alone after three phones, under its own name`(
+        _ cause: Unreachable, _ name: BreakerCause
+    ) async {
         let apple = ScriptedService.apple { _, _ in .failure(.unreachable(cause)) }
         for phone in 1...100 { _ = await apple.push(to: phone) }
         #expect(apple.pool.calls.count == 3)
-        #expect(apple.log.changes == [.opened(.untrusted)])
+        #expect(apple.log.changes == [.opened(name)])
     }
 
     @Test(arguments: [HTTP2Failure.overloaded, .notSent(.closing), .unknownOutcome(.closing)])

@@ -110,8 +110,7 @@ struct PushTests {
     }
 
     @Test(arguments: [
-        (DeliveryOutcome.rejected(.credentials), PushVerdict.upstreamFailed(.credentials, retryAfter: nil)),
-        (.rejected(.malformed), .upstreamFailed(.rejected, retryAfter: nil)),
+        (DeliveryOutcome.rejected(.malformed), PushVerdict.upstreamFailed(.rejected, retryAfter: nil)),
         (.rejected(.foreignDevice), .upstreamFailed(.rejected, retryAfter: nil)),
         (.rejected(.unknown), .upstreamFailed(.rejected, retryAfter: nil)),
         (.deferred(.phoneThrottled, retryAfter: .seconds(9)), .phoneThrottled(retryAfter: .seconds(9))),

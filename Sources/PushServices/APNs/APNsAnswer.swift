@@ -96,7 +96,8 @@ package enum APNsAnswer: ServiceAnswer, Equatable {
         case .unregistered(let since): .unregistered(.stated(since: since))
         case .badDeviceToken, .deviceTokenNotForTopic: .unregistered(.inferred)
         case .malformed: .rejected(.malformed)
-        case .topicRefused, .invalidProviderToken, .credentialRefused: .rejected(.credentials)
+        case .topicRefused, .invalidProviderToken, .credentialRefused:
+            .deferred(.credentials, retryAfter: DeliveryOutcome.mendingTime)
         case .unknownRefusal: .rejected(.unknown)
         case .idleTimeout, .shutdown: .deferred(.serviceUnavailable, retryAfter: .seconds(5))
         case .expiredProviderToken, .unrelatedKey: .deferred(.credentials, retryAfter: .seconds(60))

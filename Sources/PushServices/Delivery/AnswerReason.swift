@@ -84,7 +84,7 @@ extension ServiceAnswer {
         switch outcome {
         case .accepted, .unregistered, .rejected(.malformed), .rejected(.foreignDevice), .deferred(.phoneThrottled, _):
             .accepted
-        case .rejected(.credentials), .deferred(.credentials, _):
+        case .deferred(.credentials, _):
             .refused
         case .rejected(.unknown), .deferred(.serviceThrottled, _), .deferred(.serviceUnavailable, _), .failed:
             .none

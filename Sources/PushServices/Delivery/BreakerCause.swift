@@ -8,8 +8,14 @@ package enum BreakerCause: String, Sendable, CaseIterable {
     case foreignProject = "foreign_project"
     /// Apple saw provider tokens renewed too often (TooManyProviderTokenUpdates).
     case tokenUpdates = "token_updates"
-    /// Its certificate is not trusted, or it speaks no HTTP/2.
+    /// Its certificate is not trusted.
     case untrusted
+    /// Whoever answers in its place speaks no HTTP/2.
+    case notHTTP2 = "not_http2"
+    /// The proxy on the way lets nothing through to it, or is none, until somebody has acted.
+    case proxyRefuses = "proxy_refuses"
+    /// The proxy on the way cannot be reached, does not answer, or does not get through itself at the moment.
+    case proxyFails = "proxy_fails"
     /// No connection, or none that holds.
     case unreachable
     /// It does not answer.
@@ -21,8 +27,16 @@ package enum BreakerCause: String, Sendable, CaseIterable {
     /// refuses us does so until somebody has acted.
     package var isOutage: Bool {
         switch self {
-        case .unreachable, .timeout, .unavailable: true
-        case .credentials, .foreignProject, .tokenUpdates, .untrusted: false
+        case .proxyFails, .unreachable, .timeout, .unavailable: true
+        case .credentials, .foreignProject, .tokenUpdates, .untrusted, .notHTTP2, .proxyRefuses: false
+        }
+    }
+
+    /// Whether it may be over as soon as a connection stands, certificate and proxy included.
+    package var isOverOnceConnected: Bool {
+        switch self {
+        case .untrusted, .proxyRefuses, .proxyFails, .unreachable: true
+        case .credentials, .foreignProject, .tokenUpdates, .notHTTP2, .timeout, .unavailable: false
         }
     }
 
@@ -30,8 +44,8 @@ package enum BreakerCause: String, Sendable, CaseIterable {
     /// project to another leaves many phones of the older one among those that work.
     package var leastPhones: Int {
         switch self {
-        case .credentials, .tokenUpdates, .untrusted: 3
-        case .unreachable, .timeout, .unavailable: 10
+        case .credentials, .tokenUpdates, .untrusted, .notHTTP2, .proxyRefuses: 3
+        case .proxyFails, .unreachable, .timeout, .unavailable: 10
         case .foreignProject: 20
         }
     }
@@ -41,8 +55,8 @@ package enum BreakerCause: String, Sendable, CaseIterable {
         let doublings = min(count, 10)
         return switch self {
         // The end of an outage is to be noticed within five seconds.
-        case .unreachable, .timeout, .unavailable: min(.seconds(1 << doublings), .seconds(3))
-        case .untrusted: min(.seconds(5 << doublings), .seconds(60))
+        case .proxyFails, .unreachable, .timeout, .unavailable: min(.seconds(1 << doublings), .seconds(3))
+        case .untrusted, .notHTTP2, .proxyRefuses: min(.seconds(5 << doublings), .seconds(60))
         case .credentials, .foreignProject: min(.seconds(60 << doublings), .seconds(300))
         case .tokenUpdates: .seconds(60)
         }
@@ -55,11 +69,12 @@ package enum BreakerCause: String, Sendable, CaseIterable {
     ///   - lot: from 0 to 1, so that not all senders come back in the same second.
     package func outcome(age: Duration, lot: Double) -> DeliveryOutcome {
         switch self {
-        case .credentials, .foreignProject: .deferred(.credentials, retryAfter: .seconds(300) * (1 + 0.2 * lot))
+        case .credentials, .foreignProject:
+            .deferred(.credentials, retryAfter: DeliveryOutcome.mendingTime * (1 + 0.2 * lot))
         case .tokenUpdates:
             .deferred(.serviceThrottled, retryAfter: max(.seconds(1200) - age, .seconds(60)) * (1 + 0.2 * lot))
-        case .untrusted: .failed(.unreachable, retryAfter: .seconds(60) * (1 + lot))
-        case .unreachable: .failed(.unreachable, retryAfter: .seconds(10) * (1 + lot))
+        case .untrusted, .notHTTP2, .proxyRefuses: .failed(.unreachable, retryAfter: .seconds(60) * (1 + lot))
+        case .proxyFails, .unreachable: .failed(.unreachable, retryAfter: .seconds(10) * (1 + lot))
         case .timeout: .failed(.timeout, retryAfter: .seconds(10) * (1 + lot))
         case .unavailable: .deferred(.serviceUnavailable, retryAfter: .seconds(10) * (1 + lot))
         }

@@ -137,6 +137,13 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
+    /// A connection stands. Where it was for want of one that the service was left alone, the next push is the probe.
+    package mutating func connected(at now: MonotonicInstant) {
+        guard var trip, trip.probe == nil, trip.cause.isOverOnceConnected else { return }
+        trip.nextProbe = min(trip.nextProbe, now)
+        self.trip = trip
+    }
+
     /// Somebody has acted: nothing that was held against the service counts any more.
     package mutating func startAnew(at now: MonotonicInstant) -> Change? {
         refused = []

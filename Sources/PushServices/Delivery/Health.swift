@@ -21,13 +21,17 @@ extension ServiceAnswer {
 }
 
 extension DeliveryOutcome {
+    /// When a push comes again that was not taken for the sake of the operator's credentials: so soon somebody may have
+    /// mended them. The breaker, which opens after a few of these, tells senders the same.
+    static let mendingTime: Duration = .seconds(300)
+
     /// What an answer with this outcome says about the push service.
     var health: Health {
         switch self {
         case .accepted, .unregistered(.stated), .rejected(.malformed), .deferred(.phoneThrottled, _): .well
         // A wrong topic makes it say so of every phone.
         case .unregistered(.inferred), .rejected(.unknown), .deferred(.serviceThrottled, _): .answering
-        case .rejected(.credentials), .deferred(.credentials, _): .refusing(.credentials)
+        case .deferred(.credentials, _): .refusing(.credentials)
         case .rejected(.foreignDevice): .refusing(.foreignProject)
         case .deferred(.serviceUnavailable, _): .ailing(.unavailable)
         case .failed: .unknown
@@ -41,9 +45,26 @@ extension HTTP2Failure {
         switch self {
         case .notSent(.closing), .unknownOutcome(.closing), .overloaded: .unknown
         case .notSent(.waitedTooLong), .unknownOutcome(.timeout): .ailing(.timeout)
-        case .unreachable(let cause): cause.needsOperator ? .refusing(.untrusted) : .ailing(.unreachable)
+        case .unreachable(let cause): cause.health
         case .notSent(.refusedStream), .notSent(.aboveGoAway), .notSent(.neverLeft), .unknownOutcome:
             .ailing(.unreachable)
+        }
+    }
+}
+
+extension Unreachable {
+    /// What it says about the push service, or about who stands before it, that there is no connection.
+    var health: Health {
+        switch self {
+        case .certificateNotTrusted, .certificateNotCurrent, .certificateForAnotherHost: .refusing(.untrusted)
+        case .notHTTP2: .refusing(.notHTTP2)
+        case .proxyAnswerInvalid: .refusing(.proxyRefuses)
+        case .proxyRefused: needsOperator ? .refusing(.proxyRefuses) : .ailing(.proxyFails)
+        case .proxyUnreachable, .proxyTimeout, .proxyHungUp: .ailing(.proxyFails)
+        case .nameNotResolved, .nameTimeout, .connectFailed, .connectTimeout, .tlsTimeout, .tlsFailed,
+            .settingsTimeout, .noAnswer, .goodbyeWithError:
+            .ailing(.unreachable)
+        case .backingOff(let cause): cause.health
         }
     }
 }

@@ -78,6 +78,12 @@ package final class ServiceBreaker: Sendable {
         note(.refusing(cause), probe: nil, phone: connection, at: now)
     }
 
+    /// A connection to the service stands. Called on any loop.
+    package func connected(at now: MonotonicInstant) {
+        guard !isCalm.load(ordering: .relaxed) else { return }
+        _ = change { ($0.connected(at: now), nil) }
+    }
+
     /// Asks the service again whatever it did, because somebody has acted.
     package func startAnew(at now: MonotonicInstant) {
         silentSince.store(Self.never, ordering: .relaxed)

@@ -28,8 +28,8 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
     case notFound(isPage: Bool)
     /// This one phone gets too much.
     case phoneThrottled(retryAfter: Duration?)
-    /// The whole project sends too much.
-    case projectThrottled(retryAfter: Duration?)
+    /// The whole project sends too much; `isNamed`: Google says so, and has not merely named no device.
+    case projectThrottled(isNamed: Bool, retryAfter: Duration?)
     /// A fault of Google's. The push may have been delivered all the same.
     case unavailable(retryAfter: Duration?)
     /// A redirection, which is never followed with an access token in hand.
@@ -54,7 +54,9 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
         case 404: self = body?.errorCode == "UNREGISTERED" ? .unregistered : .notFound(isPage: body == nil)
         case 429:
             self =
-                body?.namesDeviceQuota == true ? .phoneThrottled(retryAfter: wait) : .projectThrottled(retryAfter: wait)
+                body?.namesDeviceQuota == true
+                ? .phoneThrottled(retryAfter: wait)
+                : .projectThrottled(isNamed: body?.namesProjectQuota == true, retryAfter: wait)
         case 500...599: self = .unavailable(retryAfter: wait)
         case 300...399: self = .redirected
         case 400...499: self = .unknownRefusal
@@ -85,12 +87,13 @@ package enum FCMAnswer: ServiceAnswer, Equatable {
         case .unregistered: .unregistered(.stated(since: nil))
         case .badRegistrationToken: .unregistered(.inferred)
         case .malformed, .ambiguousArgument: .rejected(.malformed)
-        case .thirdPartyCredential, .permissionDenied, .notFound, .redirected: .rejected(.credentials)
+        case .thirdPartyCredential, .permissionDenied, .notFound, .redirected:
+            .deferred(.credentials, retryAfter: DeliveryOutcome.mendingTime)
         case .senderMismatch: .rejected(.foreignDevice)
         case .unknownRefusal: .rejected(.unknown)
         case .accessTokenRefused: .deferred(.credentials, retryAfter: .seconds(60))
         case .phoneThrottled(let wait): .deferred(.phoneThrottled, retryAfter: wait ?? .seconds(60))
-        case .projectThrottled(let wait): .deferred(.serviceThrottled, retryAfter: wait ?? .seconds(60))
+        case .projectThrottled(_, let wait): .deferred(.serviceThrottled, retryAfter: wait ?? .seconds(60))
         case .unavailable(let wait): .deferred(.serviceUnavailable, retryAfter: max(wait ?? .zero, .seconds(10)))
         case .unknownFault: .deferred(.serviceUnavailable, retryAfter: .seconds(10))
         }

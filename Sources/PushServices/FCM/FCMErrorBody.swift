@@ -16,6 +16,9 @@ package struct FCMErrorBody: Sendable, Equatable {
     /// Whether a quota was named that is about one device.
     package var namesDeviceQuota = false
 
+    /// Whether a quota was named that is about the whole project.
+    package var namesProjectQuota = false
+
     /// Nil when the body is no JSON of this shape; then nothing can be concluded about the device.
     package init?(_ bytes: [UInt8]) {
         guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)) else { return nil }
@@ -30,13 +33,18 @@ package struct FCMErrorBody: Sendable, Equatable {
             } else if type.hasSuffix("google.rpc.ErrorInfo") {
                 infoReason = detail.reason
             } else if type.hasSuffix("google.rpc.QuotaFailure") {
-                namesDeviceQuota = detail.violations.contains { violation in
-                    [violation.subject, violation.description].contains { $0?.lowercased().contains("device") == true }
-                }
+                let words = detail.violations.flatMap { [$0.subject, $0.description] }
+                namesDeviceQuota = words.contains { Self.speaks($0, of: "device") }
+                namesProjectQuota = words.contains { Self.speaks($0, of: "project") }
             }
         }
-        if message?.lowercased().contains("device") == true, status == "RESOURCE_EXHAUSTED" { namesDeviceQuota = true }
+        if status == "RESOURCE_EXHAUSTED" {
+            if Self.speaks(message, of: "device") { namesDeviceQuota = true }
+            if Self.speaks(message, of: "project") { namesProjectQuota = true }
+        }
     }
+
+    private static func speaks(_ text: String?, of word: String) -> Bool { text?.lowercased().contains(word) == true }
 
     private struct Envelope: Decodable {
         var error: Body

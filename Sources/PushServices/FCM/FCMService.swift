@@ -10,6 +10,7 @@ package struct FCMService: PushService {
 
     private let projectID: String
     private let tokens: AccessTokenSource
+    private let pace: ProjectPace
     private let courier: Courier
     private let clocks: Clocks
 
@@ -17,13 +18,14 @@ package struct FCMService: PushService {
     ///   - projectID: the Firebase project, as the service account names it.
     ///   - tokens: shared by all loops.
     ///   - pool: connections of this loop.
-    ///   - breaker: shared by all loops.
+    ///   - breaker: shared by all loops; `pace` likewise.
     package init(
-        projectID: String, tokens: AccessTokenSource, pool: any UpstreamPool, breaker: ServiceBreaker, clocks: Clocks,
-        observer: any DeliveryObserver
+        projectID: String, tokens: AccessTokenSource, pool: any UpstreamPool, breaker: ServiceBreaker,
+        pace: ProjectPace, clocks: Clocks, observer: any DeliveryObserver
     ) {
         self.projectID = projectID
         self.tokens = tokens
+        self.pace = pace
         self.clocks = clocks
         courier = Courier(
             platform: .android, pool: pool, breaker: breaker, attemptTimeout: Self.attemptTimeout,
@@ -33,10 +35,12 @@ package struct FCMService: PushService {
     package func deliver(
         _ notification: PushNotification, to device: Device, by deadline: MonotonicInstant
     ) async -> DeliveryOutcome {
+        if let outcome = pace.admit(at: clocks.monotonic()) { return outcome }
         let message = FCMMessage.compose(notification, to: device)
         let isReplaceable = !FCMMessage.isDataOnly(notification, to: device)
         var refused: AccessToken?
         var token: AccessToken?
+        var sentAt = clocks.monotonic()
         return await courier.deliver(to: device, by: deadline, isReplaceable: isReplaceable) { withNewCredential in
             if withNewCredential { refused = token }
             let current: AccessToken
@@ -52,11 +56,19 @@ package struct FCMService: PushService {
                 return .impossible(trouble.failure.outcome(retryAfter: trouble.retryAfter), trouble.failure.health)
             }
             token = current
+            sentAt = clocks.monotonic()
+            pace.sent(at: sentAt)
             return .request(FCMRequest.compose(message, projectID: projectID, as: current))
         } interpret: { response in
-            FCMAnswer(
+            let answer = FCMAnswer(
                 status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
                 at: clocks.wall())
+            if case .projectThrottled(let isNamed, let wait) = answer {
+                pace.throttled(
+                    phone: device.token.disclosed.hashValue, isNamed: isNamed, sentAt: sentAt, wait: wait,
+                    at: clocks.monotonic())
+            }
+            return answer
         }
     }
 }

@@ -152,7 +152,13 @@ struct Diagnosis {
                 .error, "\(breaker.upstream.inWords) is not asked for the time being: \(cause.inWords)",
                 since: facts.reckoning.instant(since.nanoseconds))
         }
-        return breakers + connections + platforms
+        let pace = facts.pace?.limit.map { limit in
+            Problem(
+                .warning,
+                "Google asks to be sent less: \(Int(limit.rounded(.up))) pushes a second go at most, and grow from there; the console shows the project's quota"
+            )
+        }
+        return breakers + connections + platforms + [pace].compactMap(\.self)
     }
 
     private var clockProblems: [Problem] {
@@ -238,6 +244,9 @@ extension BreakerCause {
         case .foreignProject: "every phone belongs to another Firebase project; check the service account"
         case .tokenUpdates: "it saw provider tokens renewed too often; does another program use the same key?"
         case .untrusted: "its certificate is not trusted; check the system's roots, the clock, and what lies in between"
+        case .notHTTP2: "what answers in its place speaks no HTTP/2; does something in between open TLS?"
+        case .proxyRefuses: "the proxy in HTTPS_PROXY lets nothing through to it; the log has the proxy's answer"
+        case .proxyFails: "the proxy in HTTPS_PROXY does not get through to it"
         case .unreachable: "no connection to it holds"
         case .timeout: "it does not answer"
         case .unavailable: "it answers that it is ill"

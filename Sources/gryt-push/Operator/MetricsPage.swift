@@ -33,6 +33,10 @@ enum MetricsPage {
             downstream(metric, facts)
         case .breakerOpen:
             facts.breakers.map { MetricSample([$0.upstream.rawValue], $0.open != nil) }
+        case .sendRateLimit:
+            facts.pace.map { [MetricSample([Upstream.fcm.rawValue], nanoseconds: Int64(($0.limit ?? 0) * 1e9))] } ?? []
+        case .heldBack:
+            facts.pace.map { [MetricSample([Upstream.fcm.rawValue], $0.heldBack)] } ?? []
         case .upstreamAnswers, .upstreamFailures, .retries, .lastSuccess, .massDeathSuspected, .clockSkew:
             pushServices(metric, facts)
         case .upstreamConnections, .upstreamConnectionEvents, .upstreamInFlight, .upstreamWaiting,

@@ -177,6 +177,9 @@ actor OperatorDesk: OperatorSource {
             platforms: platforms, recent: PerPlatform { window.recent($0, platforms[$0]) },
             massDeathSuspected: PerPlatform { shared.guardian.isSuspicious($0, at: reckoning.monotonic) },
             breakers: credentials.upstreams.breakers.map { BreakerFacts($0) },
+            pace: credentials.upstreams.fcm.map {
+                PaceFacts(limit: $0.pace.limit(at: reckoning.monotonic), heldBack: $0.pace.heldBack)
+            },
             pushesInFlight: shared.permits.inUse, pushesInFlightLimit: shared.permits.limit,
             refusals: counters.refusals, accessTokens: counters.accessTokens.values, limiters: limiters(),
             reloads: counters.reloads.values, lag: lag, recentLag: window.recentLag(lag), loops: workers.count)

@@ -43,6 +43,8 @@ struct OperatorFacts: Sendable {
     var massDeathSuspected: PerPlatform<Bool>
     /// Whether push services are asked, in the order of `Upstream.allCases`, where there are credentials.
     var breakers: [BreakerFacts] = []
+    /// How fast pushes go to FCM; nil without credentials for it.
+    var pace: PaceFacts?
     /// Connections to push services, in the order of `Upstream.allCases`, where there are credentials.
     var upstreams: [UpstreamFacts] = []
 
@@ -118,6 +120,14 @@ struct BreakerFacts: Sendable {
         self.upstream = upstream
         self.open = open
     }
+}
+
+/// How fast pushes go to a push service.
+struct PaceFacts: Sendable {
+    /// How many may in a second; nil for any number.
+    var limit: Double?
+    /// How many were refused for it so far.
+    var heldBack: Int
 }
 
 /// How many keys a limit remembers.

@@ -10,7 +10,7 @@ import Telemetry
 
 /// Tells the operator what happens, in log lines: the first of a kind at once, then a count a minute. Nothing that it
 /// is told of names a device, a server or an address.
-struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, RefusalObserver {
+struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, PaceObserver, RefusalObserver {
     let log: Log
 
     func attempted(_ attempt: Attempt, platform: Platform) {
@@ -60,6 +60,16 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, R
         case .closed(let cause, let duration):
             log.writeRarely(
                 .info, "breaker_closed", kind: about(cause), LogField("open_for_s", duration.components.seconds))
+        }
+    }
+
+    func pace(_ change: SendPace.Change) {
+        switch change {
+        case .halved(let perSecond):
+            log.writeRarely(
+                .warning, "pace_halved", kind: LogField("about", "fcm"),
+                LogField("per_second", Int(perSecond.rounded(.up))))
+        case .lifted: log.writeRarely(.info, "pace_lifted", kind: LogField("about", "fcm"))
         }
     }
 

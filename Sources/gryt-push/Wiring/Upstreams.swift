@@ -25,6 +25,7 @@ struct Upstreams: Sendable {
         var origin: Origin
         var tokens: AccessTokenSource
         var breaker: ServiceBreaker
+        var pace: ProjectPace
         /// What the token endpoint says about the account.
         var record: CredentialRecord
         /// The one pool to Google's token endpoint; it lives on the loop that was named when it was made.
@@ -61,7 +62,7 @@ struct Upstreams: Sendable {
         let watching = ServiceObserver(loop: observer, generation: generation)
         let report = observer.report
         func pool(
-            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration,
+            _ upstream: Upstream, _ origin: Origin, _ configuration: HTTP2PoolConfiguration, _ breaker: ServiceBreaker,
             watch: @escaping @Sendable (HTTP2ConnectionEvent) -> Void = { _ in }
         ) -> NamedPool {
             let pool = HTTP2Pool(
@@ -69,12 +70,13 @@ struct Upstreams: Sendable {
                 configuration: configuration
             ) { event in
                 report.connection(upstream, event)
+                if case .opened = event { breaker.connected(at: clocks.monotonic()) }
                 watch(event)
             }
             return NamedPool(upstream: upstream, pool: pool)
         }
         func apple(_ upstream: Upstream, _ origin: Origin, _ breaker: ServiceBreaker) -> NamedPool {
-            pool(upstream, origin, .apns) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
+            pool(upstream, origin, .apns, breaker) { APNsGoodbye.note($0, for: breaker, at: clocks.monotonic()) }
         }
         switch platform {
         case .ios:
@@ -89,10 +91,10 @@ struct Upstreams: Sendable {
             return (service, [production, sandbox])
         case .android:
             guard let fcm else { return nil }
-            let named = pool(.fcm, fcm.origin, .fcm)
+            let named = pool(.fcm, fcm.origin, .fcm, fcm.breaker)
             let service = FCMService(
                 projectID: fcm.account.projectID, tokens: fcm.tokens, pool: named.pool, breaker: fcm.breaker,
-                clocks: clocks, observer: watching)
+                pace: fcm.pace, clocks: clocks, observer: watching)
             return (service, [named])
         }
     }
@@ -152,7 +154,8 @@ struct UpstreamMaker: Sendable {
             observer: TokenObserver(metrics: metrics, report: report, record: record))
         return Upstreams.FCM(
             account: account.account, origin: fcm.origin.origin, tokens: tokens,
-            breaker: ServiceBreaker(.fcm, observer: report), record: record, tokenPool: pool)
+            breaker: ServiceBreaker(.fcm, observer: report), pace: ProjectPace(observer: report), record: record,
+            tokenPool: pool)
     }
 }
 
