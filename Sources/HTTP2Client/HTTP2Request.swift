@@ -1,3 +1,5 @@
+import Synchronization
+
 /// How a header field travels in the compressed header block (RFC 7541, section 6.2).
 package enum HTTP2HeaderIndexing: Sendable {
     /// Enters the peer's table; the same field costs one byte from then on. For what stays the same.
@@ -44,9 +46,16 @@ package struct HTTP2Request: Sendable {
     }
 }
 
-/// Names one connection of one pool for as long as the process lives; says nothing else.
+/// Names one connection, of whichever pool, for as long as the process lives; says nothing else.
 package struct HTTP2ConnectionID: Sendable, Hashable {
     let number: UInt64
+
+    private static let last = Atomic<UInt64>(0)
+
+    /// One that no other connection has: what several loops hear of theirs is counted together.
+    static func fresh() -> HTTP2ConnectionID {
+        HTTP2ConnectionID(number: last.add(1, ordering: .relaxed).newValue)
+    }
 }
 
 /// What the peer answered. The status is what the peer said; everything after it may be incomplete, see

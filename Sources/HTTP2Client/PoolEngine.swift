@@ -21,7 +21,6 @@ import EventLoops
     private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     private let retainedNames: [String]
     private(set) var connections: [HTTP2Connection] = []
-    private var nextConnection: UInt64 = 0
     var plan: PoolPlan
     var addresses = AddressMemory()
 
@@ -60,13 +59,6 @@ import EventLoops
 
     deinit {
         unsafe readBuffer.deallocate()
-    }
-
-    /// Trusts these roots from now on. What failed for the others' sake need not fail again, so nobody backs off any more.
-    func use(_ trust: TLSTrust) {
-        self.trust = trust
-        plan.startAnew()
-        replan()
     }
 
     // MARK: Requests
@@ -217,9 +209,7 @@ import EventLoops
         case .open:
             // Where there is another address, what is silent is not asked again by the same.
             for connection in connections where connection.state.isSilent(at: now) { avoidAddress(of: connection) }
-            let connection = HTTP2Connection(
-                id: HTTP2ConnectionID(number: nextConnection), engine: self)
-            nextConnection += 1
+            let connection = HTTP2Connection(id: .fresh(), engine: self)
             connections.append(connection)
             connection.start()
             // It may hang, and then there is one more to be opened.

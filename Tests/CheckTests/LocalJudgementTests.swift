@@ -96,10 +96,10 @@ struct LocalJudgementTests {
             MachineExamination.judge(
                 openFiles: openFiles, maximumConnections: 10_000, workers: 1, hasOperatorPort: true)
         }
-        let plan = (10_000...).lazy.map {
-            DescriptorPlan(openFiles: $0, loops: 1, servers: 1, hasOperatorPort: true).connections
+        var enough = 10_000
+        while DescriptorPlan(openFiles: enough, loops: 1, servers: 1, hasOperatorPort: true).connections < 10_000 {
+            enough += 1
         }
-        let enough = 10_000 + (plan.firstIndex { $0 >= 10_000 } ?? 0) - plan.startIndex
         expect(judge(enough), .ok, "10000 connections")
         expect(judge(enough - 1), .wrong, "503", "LimitNOFILE=")
         expect(judge(DescriptorPlan.fewest(loops: 1) - 1), .wrong, "to start", "LimitNOFILE=")

@@ -78,7 +78,7 @@ struct UpstreamJudgementTests {
             (.redirected, nil, .wrong, "elsewhere", "ORIGIN"),
             (.malformed, nil, .wrong, "own request", "authors"), (.unknownRefusal, nil, .wrong, "418", "FCM_ORIGIN"),
             (.thirdPartyCredential, nil, .warning, "Apple or the web", "gryt-1234"),
-            (.projectThrottled(retryAfter: nil), nil, .warning, "quota", "console"),
+            (.projectThrottled(isNamed: false, retryAfter: nil), nil, .warning, "quota", "console"),
             (.unavailable(retryAfter: nil), nil, .warning, "Google's side", "few minutes"),
             (.unknownFault, nil, .warning, "Google's side", "few minutes"),
         ] as [(FCMAnswer, String?, Judgement.Verdict, String, String?)])

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// Asks a listener on this machine one question over HTTP/1.1, for commands: without TLS, blocking, and bounded.
