@@ -7,6 +7,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+// The version where PUSH_VERSION does not name one. A program that is handed out by itself is built with its own, by
+// scripts/release/static-program.
+#ifndef GRYT_PUSH_VERSION
+#define GRYT_PUSH_VERSION "dev"
+#endif
+static inline const char *gryt_built_version(void) { return GRYT_PUSH_VERSION; }
+
 // prctl is variadic, which Swift cannot call.
 
 // Of the name, at most 15 bytes are kept.

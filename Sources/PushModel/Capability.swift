@@ -85,10 +85,8 @@ package struct CapabilityTag: Sendable, Equatable, CustomStringConvertible, Cust
 
     /// The tag of a capability whose SHA-256 begins with these eight bytes, the first in the most significant place.
     package init(firstBytesOfHash: UInt64) {
-        disclosed = unsafe String(unsafeUninitializedCapacity: 16) { digits in
-            for index in 0..<16 { unsafe digits[index] = hexDigit(firstBytesOfHash >> (60 - 4 * UInt64(index))) }
-            return 16
-        }
+        let digits = InlineArray<16, UInt8> { hexDigit(firstBytesOfHash >> (60 - 4 * UInt64($0))) }
+        disclosed = String(ascii: digits.span)
     }
 
     package var description: String { "(tag)" }

@@ -33,19 +33,23 @@ package struct PushID: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         let high = high & ~0xF000 | 0x4000
         let low = low & ~(0xC000 << 48) | 0x8000 << 48
-        return unsafe String(unsafeUninitializedCapacity: 36) { digits in
-            var place = 0
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    unsafe digits[place] = UInt8(ascii: "-")
-                    place += 1
-                }
-                let half = index < 16 ? high : low
-                unsafe digits[place] = hexDigit(half >> (60 - 4 * UInt64(index & 15)))
-                place += 1
-            }
-            return place
+        var digits = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
+        var place = 0
+        for index in 0..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 { place += 1 }
+            let half = index < 16 ? high : low
+            digits[place] = hexDigit(half >> (60 - 4 * UInt64(index & 15)))
+            place += 1
         }
+        return String(ascii: digits.span)
+    }
+}
+
+extension String {
+    /// The text of bytes that are ASCII, copied once.
+    init(ascii bytes: Span<UInt8>) {
+        guard let text = try? UTF8Span(validating: bytes) else { preconditionFailure("no ASCII") }
+        self.init(copying: text)
     }
 }
 

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 extension Settings {
@@ -27,8 +28,12 @@ extension Settings {
 
     /// The version that the settings name, also where the rest of them cannot be right.
     static func versionOfProcess() -> String {
-        environmentOfProcess()[SettingName.version.rawValue] ?? "dev"
+        let named = environmentOfProcess()[SettingName.version.rawValue] ?? ""
+        return named.isEmpty ? builtVersion : named
     }
+
+    /// The version that the program was built with: `dev`, unless it is one of a release.
+    static let builtVersion = unsafe String(cString: gryt_built_version())
 
     /// A file that is not there is no fault; one that is and cannot be read is.
     private static func dotEnvOfProcess() throws(SettingsError) -> String? {

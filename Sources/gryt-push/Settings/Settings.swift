@@ -95,7 +95,7 @@ struct Settings: Sendable {
         metricsPort = listeners.metricsPort
         dataDirectory = Self.dataDirectory(&reader)
         version = reader.text(
-            .version, default: "dev", form: "at most 64 printable ASCII characters without blanks",
+            .version, default: Self.builtVersion, form: "at most 64 printable ASCII characters without blanks",
             where: { $0.utf8.count <= 64 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
         workers = reader.number(.workers, default: min(max(cores, 1), 256), in: 1...256)
         logLevel = reader.choice(.logLevel, default: .info)
