@@ -47,15 +47,13 @@ enum TokenPlaintext {
     }
 
     private static func unpacked(_ bytes: ArraySlice<UInt8>) -> String {
-        unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
-            var place = 0
-            for byte in bytes {
-                unsafe digits[place] = digit(byte >> 4)
-                unsafe digits[place + 1] = digit(byte & 15)
-                place += 2
-            }
-            return place
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 15))
         }
+        return String(decoding: digits, as: UTF8.self)
     }
 
     private static func digitValue(_ digit: UInt8) -> UInt8? {
