@@ -66,6 +66,8 @@ let package = Package(
                 "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
+        // For bench/scale, and in no product.
+        program("store-bench", ["PushModel", "Cryptography", "EventLoops", "DeviceStore", "SQLiteDeviceStore"]),
         // What two test targets share.
         .target(name: "LoopbackProxy", path: "Tests/LoopbackProxy", swiftSettings: strict),
 

@@ -21,12 +21,13 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def build():
-    """Builds both programs for release, and says where they are."""
-    for product in ("gryt-push", "push-simulator"):
-        subprocess.run(["swift", "build", "-c", "release", "--product", product], cwd=ROOT, check=True,
+def build(*more):
+    """Builds both programs, and more, for release, and says where they are."""
+    scratch = ["--scratch-path", os.environ.get("GRYT_BUILD_DIR", ROOT / ".build")]
+    for product in ("gryt-push", "push-simulator", *more):
+        subprocess.run(["swift", "build", "-c", "release", *scratch, "--product", product], cwd=ROOT, check=True,
                        stdout=subprocess.DEVNULL)
-    shown = subprocess.run(["swift", "build", "-c", "release", "--show-bin-path"], cwd=ROOT, check=True,
+    shown = subprocess.run(["swift", "build", "-c", "release", *scratch, "--show-bin-path"], cwd=ROOT, check=True,
                            capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())
 
@@ -72,16 +73,17 @@ class Simulator:
 
 
 class Relay:
-    """gryt-push on a free port, with no limits unless a check sets some."""
+    """gryt-push on a free port, with no limits unless a check sets some; on one core, if one is given."""
 
-    def __init__(self, binaries, data, log, settings, **more):
+    def __init__(self, binaries, data, log, settings, core=None, **more):
         self.port = free_port()
         environment = {
             "PATH": os.environ["PATH"], "HOST": "127.0.0.1", "PORT": str(self.port), "DATA_DIR": str(data),
             "LIMIT_PUSHES_PER_MINUTE_PER_IP": "0", "LIMIT_PUSHES_PER_MINUTE_PER_DEVICE": "0",
             "LIMIT_REGISTRATIONS_PER_HOUR_PER_IP": "0", **settings, **more}
         began = time.monotonic()
-        self.process = subprocess.Popen([binaries / "gryt-push"], env=environment, cwd=log.parent,
+        pin = [] if core is None else ["taskset", "-c", str(core)]
+        self.process = subprocess.Popen([*pin, binaries / "gryt-push"], env=environment, cwd=log.parent,
                                         stdout=open(log, "ab"), stderr=subprocess.STDOUT)
         while True:
             if self.process.poll() is not None or time.monotonic() > began + 60:
@@ -124,9 +126,11 @@ class Relay:
         return count
 
 
-def request(method, path, body=None, capability=None):
-    """The bytes of one request."""
+def request(method, path, body=None, capability=None, sender=None):
+    """The bytes of one request; `sender` is whom a proxy says that it comes from."""
     head = f"{method} {path} HTTP/1.1\r\nHost: relay\r\n"
+    if sender:
+        head += f"X-Forwarded-For: {sender}\r\n"
     if capability:
         head += f"Authorization: Bearer {capability}\r\n"
     body = json.dumps(body, separators=(",", ":")) if body is not None else ""

@@ -9,7 +9,8 @@ enum MachineExamination {
             + "service"
         let fewest = DescriptorPlan.fewest(loops: workers)
         guard openFiles >= fewest else {
-            return .wrong("\(openFiles) files may be open, and with WORKERS=\(workers) it takes \(fewest) to start", raise)
+            return .wrong(
+                "\(openFiles) files may be open, and with WORKERS=\(workers) it takes \(fewest) to start", raise)
         }
         let possible = DescriptorPlan(
             openFiles: openFiles, loops: workers, servers: workers, hasOperatorPort: hasOperatorPort
