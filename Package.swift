@@ -32,7 +32,10 @@ func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
 
 let package = Package(
     name: "gryt-push",
+    // For GrytPushPreview, which apps use. Everything else runs on Linux.
+    platforms: [.iOS(.v13), .macOS(.v10_15)],
     products: [
+        .library(name: "GrytPushPreview", targets: ["GrytPushPreview"]),
         .executable(name: "gryt-push", targets: ["gryt-push"]),
         .executable(name: "push-simulator", targets: ["push-simulator"]),
     ],
@@ -47,6 +50,8 @@ let package = Package(
         room("PushModel"),
         room("Telemetry"),
         room("Cryptography", ["COpenSSL"]),
+        // On Apple's systems CryptoKit takes the place of OpenSSL, which is then not looked for.
+        room("GrytPushPreview", [.target(name: "Cryptography", condition: .when(platforms: [.linux]))]),
         room("EventLoops", ["CLibevent", "CSystem"]),
         room("HTTPServer", ["CSystem", "EventLoops"]),
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
@@ -56,7 +61,7 @@ let package = Package(
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
         room("RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"]),
-        room("PushSimulator", ["Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
+        room("PushSimulator", ["GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
 
         program(
             "gryt-push",
@@ -72,6 +77,7 @@ let package = Package(
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("CryptographyTests", ["Cryptography"]),
+        tests("GrytPushPreviewTests", ["GrytPushPreview", "PushModel", "PushSimulator"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
         tests(
@@ -87,7 +93,9 @@ let package = Package(
         tests(
             "RelayAPITests",
             ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops"]),
-        tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
+        tests(
+            "PushSimulatorTests",
+            ["PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests(
             "OperatorTests",
@@ -98,7 +106,8 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops", "LoopbackProxy",
+                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops",
+                "LoopbackProxy",
             ]),
     ]
 )
