@@ -14,8 +14,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -60,7 +60,9 @@ let package = Package(
         room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
-        room("RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"]),
+        room(
+            "RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"],
+            resources: [.embedInCode("openapi.json")]),
         room("PushSimulator", ["GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
 
         program(
@@ -71,8 +73,11 @@ let package = Package(
                 "Limits", "DeviceStore", "SQLiteDeviceStore", "PushServices", "Relay", "RelayAPI",
             ]),
         program("push-simulator", ["PushSimulator"]),
-        // What two test targets share.
+        // What two test targets share, each of them.
         .target(name: "LoopbackProxy", path: "Tests/LoopbackProxy", swiftSettings: strict),
+        .target(
+            name: "OpenAPIDocument", dependencies: ["PushSimulator"], path: "Tests/OpenAPIDocument",
+            swiftSettings: strict),
 
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
@@ -92,7 +97,10 @@ let package = Package(
         tests("RelayTests", ["Relay", "PushModel", "Limits", "DeviceStore", "PushServices", "Telemetry"]),
         tests(
             "RelayAPITests",
-            ["RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops"]),
+            [
+                "RelayAPI", "Relay", "HTTPServer", "PushModel", "Limits", "DeviceStore", "Telemetry", "EventLoops",
+                "OpenAPIDocument",
+            ]),
         tests(
             "PushSimulatorTests",
             ["PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
@@ -107,7 +115,7 @@ let package = Package(
             "ProgramTests",
             [
                 "gryt-push", "Telemetry", "PushModel", "PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops",
-                "LoopbackProxy",
+                "LoopbackProxy", "OpenAPIDocument",
             ]),
     ]
 )
