@@ -82,7 +82,7 @@ let package = Package(
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("CryptographyTests", ["Cryptography"]),
-        tests("GrytPushPreviewTests", ["GrytPushPreview", "PushModel", "PushSimulator"]),
+        tests("GrytPushPreviewTests", ["GrytPushPreview", "PushModel", "PushSimulator", "Cryptography"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
         tests(

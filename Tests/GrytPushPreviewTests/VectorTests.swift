@@ -1,3 +1,4 @@
+import Cryptography
 import GrytPushPreview
 import PushModel
 import PushSimulator
@@ -32,6 +33,20 @@ struct VectorTests {
             try Preview.open(vector.text("sealed"), with: vector.key, for: vector.tag)
         }
         #expect(try error?.word == vector.text("error"))
+    }
+
+    @Test func `what the page for servers seals step by step is the first vector`() throws {
+        let page = try Vectors.text(of: "docs/for-servers.md")
+        let vector = try #require(Vectors.entries("seal").first)
+        for member in ["capability", "key", "tag", "plaintext", "nonce", "sealed"] {
+            #expect(try page.contains("| `\(vector.text(member))` |"), "\(member)")
+        }
+        // Ciphertext and tag stand there by themselves, as hex.
+        let bytes = try #require(Base64URL.decode(vector.text("sealed"))).dropFirst(13)
+        for part in [bytes.dropLast(16), bytes.suffix(16)] {
+            let hex = part.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            #expect(page.contains("| `\(hex)` |"))
+        }
     }
 
     @Test func `there is a vector for each reason why a preview does not open`() throws {

@@ -7,12 +7,17 @@ import Testing
 enum Vectors {
     /// The entries under this name, of which there are some.
     static func entries(_ name: String) -> [Vector] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        guard let text = try? String(contentsOf: root.appending(path: "docs/vectors/preview.json"), encoding: .utf8),
+        guard let text = try? text(of: "docs/vectors/preview.json"),
             case .array(let entries)? = JSON(text: text)?[name], !entries.isEmpty
         else { preconditionFailure("docs/vectors/preview.json has no entries under \(name)") }
         return entries.map { Vector(json: $0) }
+    }
+
+    /// A file of this repository, found from where this one stands.
+    static func text(of path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 }
 

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import PushModel
 import Relay
 import RelayAPI
@@ -54,36 +53,6 @@ private struct DocumentedCode: Hashable {
             let statuses = Set(refusals.map { String($0.status) }).sorted().joined(separator: ", ")
             let retryAfter = waits == [true] ? "yes" : waits == [false] ? "no" : "some"
             return DocumentedCode(code: code, status: statuses, retryAfter: retryAfter)
-        }
-    }
-}
-
-/// A document of this repository, as far as its tables are concerned.
-private struct Document {
-    let lines: [Substring]
-
-    /// `docs/errors.md`, found from where this file stands.
-    static var errors: Document {
-        get throws {
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent()
-            let text = try String(contentsOf: root.appending(path: "docs/errors.md"), encoding: .utf8)
-            return Document(lines: text.split(separator: "\n", omittingEmptySubsequences: false))
-        }
-    }
-
-    /// The cells of each row of the table under a heading, without the head of the table and without backticks around a
-    /// whole cell.
-    func rows(under heading: String) throws -> [[String]] {
-        let start = try #require(lines.firstIndex(of: "## \(heading)"), "no heading \(heading)")
-        let section = lines[(start + 1)...].prefix { !$0.hasPrefix("## ") }
-        return section.filter { $0.hasPrefix("|") }.dropFirst(2).map { line in
-            line.split(separator: "|").map { cell in
-                let trimmed = cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-                let text = String(trimmed)
-                return text.count > 2 && text.hasPrefix("`") && !text.dropFirst().dropLast().contains("`")
-                    ? String(text.dropFirst().dropLast()) : text
-            }
         }
     }
 }

@@ -72,6 +72,19 @@ struct OpenAPIDocumentTests {
         }
     }
 
+    @Test func `the page for servers says what to do about every code that a push may meet`() throws {
+        // What only a broken client meets is one row there.
+        let usual = try Set(Document.errors.rows(under: "What a phone or a server may meet").map { $0[0] })
+            .union(["body_too_large"])
+        let met = document.answers.filter { $0.hasPrefix("POST /v1/push ") }
+            .compactMap { $0.split(separator: " ").dropFirst(3).first.map { String($0) } }
+        let listed = try Document.forServers.rows(under: "What each answer to a push asks of the server").flatMap {
+            row in
+            row[1].matches(of: /[a-z]+_[a-z_]+|gone|overloaded|internal/).map { String($0.output) }
+        }
+        #expect(Set(listed).subtracting(["retry_after"]) == Set(met).intersection(usual))
+    }
+
     @Test func `answers that are not as the document has them are found out`() {
         let fine = [
             ("content-type", "application/json; charset=utf-8"), ("cache-control", "no-store"),
