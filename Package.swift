@@ -14,8 +14,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -32,7 +32,10 @@ func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
 
 let package = Package(
     name: "gryt-push",
+    // For GrytPushPreview, which apps use. Everything else runs on Linux.
+    platforms: [.iOS(.v13), .macOS(.v10_15)],
     products: [
+        .library(name: "GrytPushPreview", targets: ["GrytPushPreview"]),
         .executable(name: "gryt-push", targets: ["gryt-push"]),
         .executable(name: "push-simulator", targets: ["push-simulator"]),
     ],
@@ -47,6 +50,8 @@ let package = Package(
         room("PushModel"),
         room("Telemetry"),
         room("Cryptography", ["COpenSSL"]),
+        // On Apple's systems CryptoKit takes the place of OpenSSL, which is then not looked for.
+        room("GrytPushPreview", [.target(name: "Cryptography", condition: .when(platforms: [.linux]))]),
         room("EventLoops", ["CLibevent", "CSystem"]),
         room("HTTPServer", ["CSystem", "EventLoops"]),
         room("HTTP2Client", ["CNghttp2", "COpenSSL", "EventLoops"]),
@@ -55,8 +60,10 @@ let package = Package(
         room("SQLiteDeviceStore", ["CSQLite", "DeviceStore", "PushModel", "Cryptography"]),
         room("PushServices", ["PushModel", "HTTP2Client", "Cryptography", "Telemetry"]),
         room("Relay", ["PushModel", "Limits", "DeviceStore", "PushServices"]),
-        room("RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"]),
-        room("PushSimulator", ["Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
+        room(
+            "RelayAPI", ["Relay", "PushModel", "Limits", "DeviceStore", "HTTPServer", "Telemetry"],
+            resources: [.embedInCode("openapi.json")]),
+        room("PushSimulator", ["GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL", "CLibevent"]),
 
         program(
             "gryt-push",
@@ -68,12 +75,16 @@ let package = Package(
         program("push-simulator", ["PushSimulator"]),
         // For bench/scale, and in no product.
         program("store-bench", ["PushModel", "Cryptography", "EventLoops", "DeviceStore", "SQLiteDeviceStore"]),
-        // What two test targets share.
+        // What two test targets share, each of them.
         .target(name: "LoopbackProxy", path: "Tests/LoopbackProxy", swiftSettings: strict),
+        .target(
+            name: "OpenAPIDocument", dependencies: ["PushSimulator"], path: "Tests/OpenAPIDocument",
+            swiftSettings: strict),
 
         tests("PushModelTests", ["PushModel"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("CryptographyTests", ["Cryptography"]),
+        tests("GrytPushPreviewTests", ["GrytPushPreview", "PushModel", "PushSimulator", "Cryptography"]),
         tests("EventLoopsTests", ["EventLoops"]),
         tests("HTTPServerTests", ["HTTPServer", "EventLoops"]),
         tests(
@@ -90,9 +101,11 @@ let package = Package(
             "RelayAPITests",
             [
                 "RelayAPI", "Relay", "HTTPServer", "HTTP2Client", "PushServices", "PushModel", "Limits", "DeviceStore",
-                "Telemetry", "EventLoops",
+                "Telemetry", "EventLoops", "OpenAPIDocument",
             ]),
-        tests("PushSimulatorTests", ["PushSimulator", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
+        tests(
+            "PushSimulatorTests",
+            ["PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops", "CNghttp2", "COpenSSL"]),
         tests("SettingsTests", ["gryt-push", "Limits", "Telemetry", "Cryptography"]),
         tests(
             "CheckTests",
@@ -110,7 +123,8 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "Cryptography", "EventLoops", "LoopbackProxy",
+                "gryt-push", "Telemetry", "PushModel", "PushSimulator", "GrytPushPreview", "Cryptography", "EventLoops",
+                "LoopbackProxy", "OpenAPIDocument",
             ]),
     ]
 )

@@ -33,6 +33,10 @@ package enum Answers {
             .prepared()
     }
 
+    /// 200: the OpenAPI document of the public port, which is `docs/openapi.json` byte for byte.
+    package static let openAPI = HTTPResponse(status: 200, headers: bodyHeaders, body: PackageResources.openapi_json)
+        .prepared()
+
     /// A refusal: `{"error":"<code>"}` and what goes with it.
     package static func refused(_ refusal: Refusal) -> HTTPResponse {
         var headers = bodyHeaders

@@ -27,6 +27,7 @@ package struct PublicAPI: HTTPRequestHandler {
         switch Route(request) {
         case .register, .push, .remove: nil
         case .health: healthy
+        case .openAPI: Answers.openAPI
         case .refused(let refusal): refused(refusal)
         }
     }
@@ -38,6 +39,7 @@ package struct PublicAPI: HTTPRequestHandler {
             case .remove(let capability): return try await remove(capability)
             case .register: return try await register(request)
             case .health: return healthy
+            case .openAPI: return Answers.openAPI
             case .refused(let refusal): throw refusal
             }
         } catch {
@@ -54,7 +56,7 @@ package struct PublicAPI: HTTPRequestHandler {
     /// Only a registration and a push have a body that says something.
     package func ignoresBody(of request: HTTPRequest) -> Bool {
         switch Route(request) {
-        case .remove, .health: true
+        case .remove, .health, .openAPI: true
         case .register, .push, .refused: false
         }
     }

@@ -1,31 +1,47 @@
 import HTTPServer
 import PushModel
 
+/// The paths of the public port. Raw values are wire names.
+package enum PublicPath: String, CaseIterable, Sendable {
+    case devices = "/v1/devices"
+    case push = "/v1/push"
+    case health = "/healthz"
+    case openAPI = "/openapi.json"
+
+    /// The methods that it has, as `Allow` lists them.
+    package var methods: String {
+        switch self {
+        case .devices: "POST"
+        case .push: "POST, DELETE"
+        case .health, .openAPI: "GET, HEAD"
+        }
+    }
+}
+
 /// What a request asks for, as far as its head tells.
 enum Route {
     case register
     case push(Capability)
     case remove(Capability)
     case health
+    /// What there is to ask for, as an OpenAPI document.
+    case openAPI
     /// Nothing that there is, or not without a capability.
     case refused(Refusal)
 
     init(_ request: HTTPRequest) {
-        switch request.path {
-        case "/v1/push":
-            switch request.method {
-            case .post: self = BearerCapability.of(request).map { .push($0) } ?? .refused(.missingCapability)
-            case .delete: self = BearerCapability.of(request).map { .remove($0) } ?? .refused(.missingCapability)
-            case .get, .head, .put, .patch, .options, .other:
-                self = .refused(.methodNotAllowed(allow: "POST, DELETE"))
-            }
-        case "/v1/devices":
-            self = request.method == .post ? .register : .refused(.methodNotAllowed(allow: "POST"))
-        case "/healthz":
-            let isRead = request.method == .get || request.method == .head
-            self = isRead ? .health : .refused(.methodNotAllowed(allow: "GET, HEAD"))
-        default:
+        guard let path = PublicPath(rawValue: request.path) else {
             self = .refused(.notFound)
+            return
+        }
+        switch (path, request.method) {
+        case (.push, .post): self = BearerCapability.of(request).map { .push($0) } ?? .refused(.missingCapability)
+        case (.push, .delete): self = BearerCapability.of(request).map { .remove($0) } ?? .refused(.missingCapability)
+        case (.devices, .post): self = .register
+        case (.health, .get), (.health, .head): self = .health
+        case (.openAPI, .get), (.openAPI, .head): self = .openAPI
+        case (.devices, _), (.push, _), (.health, _), (.openAPI, _):
+            self = .refused(.methodNotAllowed(allow: path.methods))
         }
     }
 }

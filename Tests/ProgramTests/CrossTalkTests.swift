@@ -1,3 +1,4 @@
+import GrytPushPreview
 import PushSimulator
 import Testing
 
@@ -22,7 +23,7 @@ struct CrossTalkTests {
                 orders.append(
                     Order(phone: phone, request: pushRequest(capability, kind: kind), title: "Gryt", body: text))
                 for number in 0..<3 {
-                    let words = SimulatedPhone.Preview(title: "\(index)", body: "\(number)")
+                    let words = Preview(title: "\(index)", body: "\(number)")
                     let sealed = phone.seal(words, tag: tag(of: capability))
                     orders.append(
                         Order(

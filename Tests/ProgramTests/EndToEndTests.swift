@@ -1,4 +1,5 @@
 import Cryptography
+import GrytPushPreview
 import PushSimulator
 import Testing
 
@@ -8,7 +9,7 @@ struct EndToEndTests {
     static let texts = [
         ("mention", "Someone mentioned you"), ("dm", "New direct message"), ("message", "New message"),
     ]
-    static let preview = SimulatedPhone.Preview(title: "Ada", subtitle: "#general", body: "Look at „this“ 🐈")
+    static let preview = Preview(title: "Ada", subtitle: "#general", body: "Look at „this“ 🐈")
 
     /// Pushes once, and gives what the phone got for it.
     private func ring(

@@ -1,4 +1,5 @@
 import Glibc
+import GrytPushPreview
 import PushSimulator
 import Testing
 

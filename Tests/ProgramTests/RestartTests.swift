@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import GrytPushPreview
 import PushSimulator
 import Testing
 

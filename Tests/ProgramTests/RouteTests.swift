@@ -10,7 +10,7 @@ struct RouteTests {
     @Test(arguments: [
         "/", "/v1", "/v1/", "/v1/push/", "/v1/pushes", "/V1/push", "/v1/devices/x", "//healthz", "/healthz/",
         "/metrics",
-        "/stats", "/v1/../healthz", "/%68ealthz", "/favicon.ico", "/.env",
+        "/stats", "/v1/../healthz", "/%68ealthz", "/openapi", "/openapi.json/", "/favicon.ico", "/.env",
     ])
     func `another path is not found, whatever the method`(path: String) async throws {
         for method in ["GET", "POST", "DELETE", "PUT"] {
@@ -24,6 +24,7 @@ struct RouteTests {
         ("/v1/devices", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "FOO"], ["POST"]),
         ("/v1/push", ["GET", "PUT", "PATCH", "OPTIONS", "FOO"], ["DELETE", "POST"]),
         ("/healthz", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "FOO"], ["GET", "HEAD"]),
+        ("/openapi.json", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "FOO"], ["GET", "HEAD"]),
     ])
     func `another method of a known path is told which there are`(
         path: String, methods: [String], allowed: [String]

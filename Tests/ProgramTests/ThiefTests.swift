@@ -1,4 +1,5 @@
 import Cryptography
+import GrytPushPreview
 import PushSimulator
 import Testing
 

@@ -52,6 +52,15 @@ struct PhoneCommandTests {
                 """)
     }
 
+    @Test func `a preview that is too long is not sealed, and how much too long it is is said`() throws {
+        let command = try PhoneCommand([
+            "seal", "--key", newPhone("ios").key, "--capability", capability, "--title", "Ada", "--body",
+            String(repeating: "l", count: 1500),
+        ])
+        let misuse = #expect(throws: PhoneCommand.Misuse.self) { try command.run() }
+        #expect(misuse?.description == "the preview is 11 bytes too long")
+    }
+
     @Test func `another phone's key opens nothing, and the fixed text stays`() throws {
         let sealed = try run(
             "seal", "--key", newPhone("ios").key, "--capability", capability, "--title", "Ada", "--body", "Lunch?"
@@ -69,7 +78,7 @@ struct PhoneCommandTests {
         (["new", "--platform", "windows"], "--platform is ios or android"),
         (["new", "--platform"], "--platform wants a value"),
         (["new", "--colour", "red"], "--colour is not known to phone"),
-        (["tag", "--capability", "p_short"], "--capability is p_ and 43 characters"),
+        (["tag", "--capability", "p_short"], "--capability is p_ and 43 characters of base64url"),
         (["show", "--platform", "ios", "--key", "AAAA"], "--key is what phone new printed: 32 bytes in base64url"),
     ])
     func `a command that cannot be obeyed is answered with what is wrong`(_ arguments: [String], _ complaint: String) {

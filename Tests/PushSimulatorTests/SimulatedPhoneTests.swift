@@ -1,11 +1,12 @@
 import Cryptography
+import GrytPushPreview
 import PushSimulator
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SimulatedPhoneTests {
     private static let tag = "0123456789abcdef"
-    private static let preview = SimulatedPhone.Preview(title: "Anna", subtitle: "#général", body: "Tschüß \"🐙\"\n\\")
+    private static let preview = Preview(title: "Anna", subtitle: "#général", body: "Tschüß \"🐙\"\n\\")
 
     private static func apns(tag: String = tag, mutable: Bool, preview: String?) -> JSON {
         var aps: [JSON.Member] = [.init("alert", ["title": "Gryt", "body": "New message"])]
@@ -49,7 +50,7 @@ struct SimulatedPhoneTests {
         let phone = SimulatedPhone(.ios, token: "ab", previewKey: Array(0..<32))
         #expect(
             phone.open("AQABAgMEBQYHCAkKCzwgojn_x4M5oWP1qYvLOk_-IA6asXisUUpSVW6k7WQ0Vg", tag: Self.tag)
-                == SimulatedPhone.Preview(title: "A", body: "B"))
+                == Preview(title: "A", body: "B"))
     }
 
     @Test func `iOS opens a preview when the payload is mutable, and else shows the fixed text`() {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import PushModel
 import Relay
 import RelayAPI
@@ -49,87 +48,11 @@ private struct DocumentedCode: Hashable {
 
     /// What the code says, with "some" where one code comes with and without a time to come back at.
     static var all: [DocumentedCode] {
-        Dictionary(grouping: everyRefusal, by: \.code).map { code, refusals in
+        Dictionary(grouping: Refusal.ofEveryCase, by: \.code).map { code, refusals in
             let waits = Set(refusals.map { $0.retryAfter != nil })
             let statuses = Set(refusals.map { String($0.status) }).sorted().joined(separator: ", ")
             let retryAfter = waits == [true] ? "yes" : waits == [false] ? "no" : "some"
             return DocumentedCode(code: code, status: statuses, retryAfter: retryAfter)
-        }
-    }
-
-    /// At least one refusal of each case, each with and without what it may carry.
-    private static var everyRefusal: [Refusal] {
-        var refusals: [Refusal] = []
-        var next: Refusal? = .badJSON
-        while let refusal = next {
-            refusals.append(refusal)
-            next = successor(of: refusal)
-        }
-        return refusals
-    }
-
-    /// Goes through the cases in their order. A new case does not compile until it has its place here.
-    private static func successor(of refusal: Refusal) -> Refusal? {
-        switch refusal {
-        case .badJSON: .badPlatform
-        case .badPlatform: .badToken
-        case .badToken: .badEnvironment
-        case .badEnvironment: .badKind
-        case .badKind: .badPreview
-        case .badPreview: .missingCapability
-        case .missingCapability: .unknownCapability
-        case .unknownCapability: .tooManyRegistrations(retryAfter: .seconds(1))
-        case .tooManyRegistrations: .tooManyPushes(.address, retryAfter: .seconds(1))
-        case .tooManyPushes: .platformUnavailable(.ios)
-        case .platformUnavailable(.ios): .platformUnavailable(.android)
-        case .platformUnavailable(.android): .gone
-        case .gone: .phoneThrottled(retryAfter: .seconds(1))
-        case .phoneThrottled: .upstreamFailed(.timeout, retryAfter: .seconds(1))
-        case .upstreamFailed(_, .some): .upstreamFailed(.rejected, retryAfter: nil)
-        case .upstreamFailed(_, nil): .notFound
-        case .notFound: .methodNotAllowed(allow: "POST")
-        case .methodNotAllowed: .overloaded
-        case .overloaded: .shuttingDown
-        case .shuttingDown: .internalFault
-        case .internalFault: .bodyTooLarge
-        case .bodyTooLarge: .badRequest
-        case .badRequest: .headersTooLarge
-        case .headersTooLarge: .addressTooLong
-        case .addressTooLong: .requestTimeout
-        case .requestTimeout: .expectationFailed
-        case .expectationFailed: .transferCodingNotImplemented
-        case .transferCodingNotImplemented: .versionNotSupported
-        case .versionNotSupported: nil
-        }
-    }
-}
-
-/// A document of this repository, as far as its tables are concerned.
-private struct Document {
-    let lines: [Substring]
-
-    /// `docs/errors.md`, found from where this file stands.
-    static var errors: Document {
-        get throws {
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent()
-            let text = try String(contentsOf: root.appending(path: "docs/errors.md"), encoding: .utf8)
-            return Document(lines: text.split(separator: "\n", omittingEmptySubsequences: false))
-        }
-    }
-
-    /// The cells of each row of the table under a heading, without the head of the table and without backticks around a
-    /// whole cell.
-    func rows(under heading: String) throws -> [[String]] {
-        let start = try #require(lines.firstIndex(of: "## \(heading)"), "no heading \(heading)")
-        let section = lines[(start + 1)...].prefix { !$0.hasPrefix("## ") }
-        return section.filter { $0.hasPrefix("|") }.dropFirst(2).map { line in
-            line.split(separator: "|").map { cell in
-                let trimmed = cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-                let text = String(trimmed)
-                return text.count > 2 && text.hasPrefix("`") && !text.dropFirst().dropLast().contains("`")
-                    ? String(text.dropFirst().dropLast()) : text
-            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import Cryptography
+package import GrytPushPreview
 
 /// What `push-simulator phone …` is asked to do: the parts of a phone and of its chat server that need a cipher, for
 /// scripts that have `curl` and nothing else.
@@ -7,10 +8,10 @@ package enum PhoneCommand: Sendable, Equatable {
     case help
     /// Draw a token and a preview key.
     case new(PhonePlatform)
-    /// Print the tag of a capability.
-    case tag(capability: String)
+    /// Print a capability's tag.
+    case tag(PreviewTag)
     /// Seal a preview as a chat server does.
-    case seal(SimulatedPhone.Preview, key: [UInt8], capability: String)
+    case seal(Preview, key: [UInt8], tag: PreviewTag)
     /// Read what came for a phone, and print what it shows of the last.
     case show(PhonePlatform, key: [UInt8])
 
@@ -32,12 +33,12 @@ package enum PhoneCommand: Sendable, Equatable {
         switch verb {
         case nil, "--help", "help": self = .help
         case "new": self = .new(try Self.platform(options))
-        case "tag": self = .tag(capability: try Self.capability(options))
+        case "tag": self = .tag(try Self.tag(options))
         case "seal":
-            let preview = SimulatedPhone.Preview(
+            let preview = Preview(
                 title: try Self.required("--title", options), subtitle: options["--subtitle"],
                 body: try Self.required("--body", options))
-            self = .seal(preview, key: try Self.key(options), capability: try Self.capability(options))
+            self = .seal(preview, key: try Self.key(options), tag: try Self.tag(options))
         case "show": self = .show(try Self.platform(options), key: try Self.key(options))
         case .some(let verb): throw Misuse(description: "phone \(verb) is not known; phone --help tells what is")
         }
@@ -60,20 +61,16 @@ package enum PhoneCommand: Sendable, Equatable {
         case .new(let platform):
             let phone = SimulatedPhone(platform)
             return "token=\(phone.token)\nkey=\(Base64URL.encode(phone.previewKey))\n"
-        case .tag(let capability):
-            return Self.tag(of: capability) + "\n"
-        case .seal(let preview, let key, let capability):
-            // The platform has no part in sealing.
-            let phone = SimulatedPhone(.ios, token: "", previewKey: key)
-            return phone.seal(preview, tag: Self.tag(of: capability)) + "\n"
+        case .tag(let tag):
+            return tag.disclosed + "\n"
+        case .seal(let preview, let key, let tag):
+            guard let key = PreviewKey(bytes: key) else {
+                preconditionFailure("the key was checked when the command was read")
+            }
+            do { return try preview.seal(with: key, for: tag) + "\n" } catch { throw Misuse(description: "\(error)") }
         case .show(let platform, let key):
             return try Self.shown(input, by: SimulatedPhone(platform, token: "", previewKey: key))
         }
-    }
-
-    /// The first 16 hex digits of SHA-256 of the whole capability.
-    private static func tag(of capability: String) -> String {
-        String(SHA256.hash(Array(capability.utf8)).hex.prefix(16))
     }
 
     private static func shown(_ input: [UInt8], by phone: SimulatedPhone) throws(Misuse) -> String {
@@ -109,16 +106,15 @@ package enum PhoneCommand: Sendable, Equatable {
         return platform
     }
 
-    private static func capability(_ options: [String: String]) throws(Misuse) -> String {
-        let capability = try required("--capability", options)
-        guard capability.hasPrefix("p_"), capability.utf8.count == 45 else {
-            throw Misuse(description: "--capability is p_ and 43 characters")
+    private static func tag(_ options: [String: String]) throws(Misuse) -> PreviewTag {
+        guard let tag = PreviewTag(capability: try required("--capability", options)) else {
+            throw Misuse(description: "--capability is p_ and 43 characters of base64url")
         }
-        return capability
+        return tag
     }
 
     private static func key(_ options: [String: String]) throws(Misuse) -> [UInt8] {
-        guard let key = Base64URL.decode(try required("--key", options)), key.count == AES256GCM.keyLength else {
+        guard let key = Base64URL.decode(try required("--key", options)), key.count == PreviewKey.length else {
             throw Misuse(description: "--key is what phone new printed: 32 bytes in base64url")
         }
         return key

@@ -1,4 +1,5 @@
 import Cryptography
+package import GrytPushPreview
 
 /// A phone with the app on it: it has a token and the key of its previews, and shows what a notification would show.
 ///
@@ -10,22 +11,6 @@ package struct SimulatedPhone: Sendable {
     package let token: String
     /// 32 bytes.
     package let previewKey: [UInt8]
-
-    /// What a preview says.
-    package struct Preview: Sendable, Equatable {
-        /// `t`.
-        package var title: String
-        /// `s`; absent where nil.
-        package var subtitle: String?
-        /// `b`.
-        package var body: String
-
-        package init(title: String, subtitle: String? = nil, body: String) {
-            self.title = title
-            self.subtitle = subtitle
-            self.body = body
-        }
-    }
 
     /// What stands on the screen.
     package struct Shown: Sendable, Equatable {
@@ -49,7 +34,7 @@ package struct SimulatedPhone: Sendable {
     /// Draws a token and a key.
     package init(_ platform: PhonePlatform) {
         self.platform = platform
-        previewKey = SecureRandom.bytes(32)
+        previewKey = SecureRandom.bytes(PreviewKey.length)
         switch platform {
         case .ios:
             token = SecureRandom.bytes(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -60,29 +45,25 @@ package struct SimulatedPhone: Sendable {
 
     /// A phone whose token and key are known already.
     package init(_ platform: PhonePlatform, token: String, previewKey: [UInt8]) {
-        precondition(previewKey.count == AES256GCM.keyLength, "a preview key has 32 bytes")
+        precondition(previewKey.count == PreviewKey.length, "a preview key has 32 bytes")
         self.platform = platform
         self.token = token
         self.previewKey = previewKey
     }
 
+    private var key: PreviewKey {
+        guard let key = PreviewKey(bytes: previewKey) else { preconditionFailure("a preview key has 32 bytes") }
+        return key
+    }
+
     // MARK: As its server would
 
-    private static let version: UInt8 = 1
-
-    private static func additionalData(_ tag: String) -> [UInt8] { Array("gryt-push-1|\(tag)".utf8) }
-
-    /// Seals a preview for this phone: base64url of 0x01, the nonce, the ciphertext and its tag (AES-256-GCM), bound to
-    /// the capability's tag.
+    /// Seals a preview for this phone. Traps unless it fits and `tag` is 16 hex digits.
     package func seal(_ preview: Preview, tag: String) -> String {
-        var members: [JSON.Member] = [.init("t", .string(preview.title))]
-        if let subtitle = preview.subtitle { members.append(.init("s", .string(subtitle))) }
-        members.append(.init("b", .string(preview.body)))
-        let nonce = SecureRandom.bytes(AES256GCM.nonceLength)
-        let sealed = AES256GCM.seal(
-            Array(JSON.object(members).text.utf8), key: previewKey, nonce: nonce,
-            additionalData: Self.additionalData(tag))
-        return Base64URL.encode([Self.version] + nonce + sealed)
+        guard let tag = PreviewTag(tag), let sealed = try? preview.seal(with: key, for: tag) else {
+            preconditionFailure("no tag, or a preview that is too long")
+        }
+        return sealed
     }
 
     // MARK: As the app would
@@ -135,15 +116,7 @@ package struct SimulatedPhone: Sendable {
 
     /// Opens what ``seal(_:tag:)`` made; nil for anything else, and for another phone's or another tag's.
     package func open(_ sealed: String, tag: String) -> Preview? {
-        guard let bytes = Base64URL.decode(sealed), bytes.first == Self.version,
-            bytes.count >= 1 + AES256GCM.nonceLength + AES256GCM.tagLength
-        else { return nil }
-        let nonce = Array(bytes[1..<1 + AES256GCM.nonceLength])
-        let ciphertext = Array(bytes[(1 + AES256GCM.nonceLength)...])
-        let opened = AES256GCM.open(
-            ciphertext, key: previewKey, nonce: nonce, additionalData: Self.additionalData(tag))
-        guard let opened, let json = JSON(opened), let title = json["t"]?.string, let body = json["b"]?.string
-        else { return nil }
-        return Preview(title: title, subtitle: json["s"]?.string, body: body)
+        guard let tag = PreviewTag(tag) else { return nil }
+        return try? Preview.open(sealed, with: key, for: tag)
     }
 }

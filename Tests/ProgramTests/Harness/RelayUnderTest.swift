@@ -1,6 +1,8 @@
 import Cryptography
 import Glibc
+import OpenAPIDocument
 import PushSimulator
+import Testing
 
 /// The built program, running in a directory of its own, with its port.
 final class RelayUnderTest: Sendable {
@@ -66,6 +68,8 @@ final class RelayUnderTest: Sendable {
 
     // MARK: Asking
 
+    private var document: OpenAPIDocument { .ofRepository }
+
     /// Sends exactly this on a connection of its own, and gives the first answer.
     func raw(_ text: String, toHead: Bool = false) async throws -> Answer {
         try await raw(Array(text.utf8), toHead: toHead)
@@ -74,11 +78,16 @@ final class RelayUnderTest: Sendable {
     /// Likewise.
     func raw(_ bytes: [UInt8], toHead: Bool = false) async throws -> Answer {
         let port = port
-        return try await onOwnThread {
+        let answer = try await onOwnThread {
             let client = try RawClient(port: port)
             try client.send(bytes)
             return try client.nextAnswer(toHead: toHead)
         }
+        // Whatever a test is about: what the document promises holds.
+        if let (method, path) = operation(in: bytes), document.methods[path]?.contains(method) == true {
+            expectDocumented(answer, to: method, path)
+        }
+        return answer
     }
 
     /// Asks in the ordinary way.
