@@ -1,3 +1,4 @@
+import GrytPushPreview
 import PushSimulator
 import Testing
 
