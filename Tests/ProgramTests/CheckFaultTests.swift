@@ -283,7 +283,7 @@ struct CheckFaultTests {
             #expect(low.status == 1)
             #expect(low.checks("wrong") == ["open_files"])
             let seen = try #require(low["open_files"].first?.seen)
-            #expect(seen.hasPrefix("300 files may be open, enough for 140 connections"))
+            #expect(seen.hasPrefix("300 files may be open, enough for 179 connections"))
             #expect(try await run("-Sn").status == 0)
         }
     }
