@@ -133,7 +133,9 @@ struct ProxyTests {
             while try await relay.push(capability).status != 202 {}
             // The attempt that hung had ten seconds, and nobody waited for its end.
             #expect(!relay.process.record.outputText.contains("connection_failed"))
-            #expect(stage.notifications(for: phone).count == 1)
+            // One may have left within its sender's time and been answered after it.
+            let shown = stage.notifications(for: phone)
+            #expect(!shown.isEmpty && !shown.contains { $0.isDouble })
         }
     }
 
