@@ -15,6 +15,8 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libevent-dev libnghttp2-dev libsqlite3-dev libssl-dev pkg-config
 WORKDIR /src
 COPY Package.swift ./
+# A file of the sources is a link to it.
+COPY docs/openapi.json docs/openapi.json
 COPY Sources Sources
 # Package.swift names the tests, and SwiftPM wants to see every folder that it names.
 COPY Tests Tests

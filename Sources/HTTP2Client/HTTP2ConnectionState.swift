@@ -109,7 +109,7 @@ struct HTTP2ConnectionState {
     /// Whether it could carry requests for all we know, and the peer allows it none.
     var allowsNothing: Bool { phase == .open && limit == 0 && inFlight == 0 }
 
-    /// When it will have been silent for too long, unless an answer comes; nil while nothing is outstanding.
+    /// When it will have been silent for too long, unless an answer comes; nil where one has come since the last request.
     var silenceDue: Moment? { phase == .open ? silentSince.map { $0 + configuration.silentAfter } : nil }
 
     /// Whether requests went out by it long ago and nothing has been answered since, be it that PINGs are. It is told at

@@ -69,10 +69,11 @@ import DeviceStore
         }
     }
 
-    /// A path as a `file:` address, in which `?`, `#` and `%` mean something else (sqlite.org/uri.html).
+    /// A path as a `file:` address, in which `?`, `#` and `%` mean something else, and so do two slashes at the beginning: a
+    /// path that has them comes behind an empty authority (sqlite.org/uri.html).
     private static func address(of path: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        var address = Array("file:".utf8)
+        var address = Array((path.hasPrefix("/") ? "file://" : "file:").utf8)
         for byte in path.utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

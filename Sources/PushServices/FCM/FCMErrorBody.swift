@@ -34,8 +34,8 @@ package struct FCMErrorBody: Sendable, Equatable {
                 infoReason = detail.reason
             } else if type.hasSuffix("google.rpc.QuotaFailure") {
                 let words = detail.violations.flatMap { [$0.subject, $0.description] }
-                namesDeviceQuota = words.contains { Self.speaks($0, of: "device") }
-                namesProjectQuota = words.contains { Self.speaks($0, of: "project") }
+                if words.contains(where: { Self.speaks($0, of: "device") }) { namesDeviceQuota = true }
+                if words.contains(where: { Self.speaks($0, of: "project") }) { namesProjectQuota = true }
             }
         }
         if status == "RESOURCE_EXHAUSTED" {

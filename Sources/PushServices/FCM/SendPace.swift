@@ -67,8 +67,12 @@ package struct SendPace: Sendable {
     /// Whether there is a limit.
     package var isHeld: Bool { hold != nil }
 
-    /// Pushes that may go in a second; nil for any number.
-    package func limit(at now: MonotonicInstant) -> Double? { hold?.rate(at: now) }
+    /// Pushes that may go in a second; nil for any number, also where nobody has come since the limit grew away.
+    package func limit(at now: MonotonicInstant) -> Double? {
+        guard let hold else { return nil }
+        let rate = hold.rate(at: now)
+        return rate < hold.old * 2 ? rate : nil
+    }
 
     /// Notes that a push goes out, be it for the first time or once more.
     package mutating func sent(at now: MonotonicInstant) { meter.note(at: now) }

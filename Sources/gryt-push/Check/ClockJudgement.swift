@@ -15,10 +15,10 @@ struct ClockJudgement {
         }
     }
 
-    /// From here on it is worth a look, in milliseconds.
-    static let notable: Int64 = 60_000
-    /// From here on Google refuses assertions; Apple does after an hour.
-    static let dangerous: Int64 = 300_000
+    /// From here on it is worth a look, in milliseconds, to the relay that runs as well.
+    static let notable = Diagnosis.notableSkew / 1_000_000
+    /// From here on Google is about to refuse assertions; Apple does after an hour.
+    static let dangerous = Diagnosis.dangerousSkew / 1_000_000
 
     /// Judges them. Of several the nearest counts: a slow answer only ever adds to a difference.
     static func judge(_ readings: [Reading]) -> Judgement {

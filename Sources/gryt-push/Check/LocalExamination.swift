@@ -16,13 +16,18 @@ struct LocalExamination {
         let directory = DirectoryReading.of(settings.dataDirectory)
         var findings = [Finding(.dataDirectory, about: settings.dataDirectory, PlaceExamination.judge(directory))]
         guard directory.exists, directory.isDirectory else {
-            let isMissing = Judgement.skipped("DATA_DIR is not there")
+            let isMissing = Judgement.skipped(
+                directory.isDirectory ? "DATA_DIR is not there" : "DATA_DIR is no directory")
             return findings + [
                 Finding(.diskSpace, isMissing), Finding(.database, isMissing), Finding(.secret, isMissing),
             ]
         }
         let disk = DiskReading.of(directory: settings.dataDirectory)
         findings.append(Finding(.diskSpace, PlaceExamination.judge(freeBytes: disk.freeBytes)))
+        guard directory.mayBeSearched else {
+            let isClosed = Judgement.skipped("this user may not look into DATA_DIR")
+            return findings + [Finding(.database, isClosed), Finding(.secret, isClosed)]
+        }
         let secret = settings.relaySecret
         let inspection = DatabaseInspection(
             directory: settings.dataDirectory, secret: secret.map { .given($0) } ?? .file)

@@ -57,7 +57,7 @@ struct Check {
         }
         Task(executorPreference: loop) { [board] in
             await loop.sleep(for: Self.bound)
-            finish(board.findings + board.missing)
+            finish(board.findings)
         }
         // Whichever of them is the last ends the process.
         while true { pause() }
@@ -112,28 +112,25 @@ private final class Board: Sendable {
 
     func add(_ findings: [Finding], of part: Part) { parts.withLock { $0[part] = findings } }
 
-    var findings: [Finding] { parts.withLock { parts in Part.allCases.flatMap { parts[$0] ?? [] } } }
+    /// What each part has found, and of one that has not ended, that.
+    var findings: [Finding] {
+        parts.withLock { parts in Part.allCases.flatMap { parts[$0] ?? Self.missing($0) } }
+    }
+
     var isComplete: Bool { parts.withLock { $0.count == Part.allCases.count } }
 
-    /// What has not ended.
-    var missing: [Finding] {
-        parts.withLock { parts in
-            var missing: [Finding] = []
-            if parts[.local] == nil {
-                missing.append(
-                    Finding(
-                        .dataDirectory,
-                        .wrong(
-                            "the disk did not answer within \(Check.bound.components.seconds) s",
-                            "look into the system's log (docs/disk.md)")))
-            }
-            if parts[.upstream] == nil {
-                missing += UpstreamPlan.all(
-                    .wrong(
-                        "no answer within \(Check.bound.components.seconds) s",
-                        "check again; if it stays so, see what lies in between"))
-            }
-            return missing
+    private static func missing(_ part: Part) -> [Finding] {
+        let bound = Check.bound.components.seconds
+        return switch part {
+        case .local:
+            [
+                Finding(
+                    .dataDirectory,
+                    .wrong("the disk did not answer within \(bound) s", "look into the system's log (docs/disk.md)"))
+            ]
+        case .upstream:
+            UpstreamPlan.all(
+                .wrong("no answer within \(bound) s", "check again; if it stays so, see what lies in between"))
         }
     }
 
