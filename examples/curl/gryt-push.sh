@@ -19,8 +19,9 @@ ask() {
     if answer=$(curl --silent --show-error --max-time 5 --write-out '\n%{http_code}' "$@"); then
         status=${answer##*$'\n'} body=${answer%$'\n'*}
     else
-        # 28 is curl's word for a time that is up.
-        [ $? != 28 ] || { echo "drop: no answer in time, it may have been sent" && exit; }
+        # 6 and 7 are curl's words for a name or a connection that there is not. Whatever else went wrong, it may have been
+        # sent, and ringing twice is worse than not at all.
+        case $? in 6 | 7) ;; *) echo "drop: no answer, it may have been sent" && exit ;; esac
         status=000 body='{"error":"no connection","retry_after":2}'
     fi
 }

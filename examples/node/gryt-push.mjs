@@ -92,6 +92,9 @@ function whatToDo({ status, error, retry_after }) {
   return "alert"; // a fault of this program, or something that the relay's operator has to mend
 }
 
+/** What says that no connection came about: codes of Node's. */
+const NOT_REACHED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+
 /** Pushes, and again where the relay asks for it and the push is still worth it. What became of it, in words. */
 async function ring(capability, push, patience) {
   const deadline = Date.now() + patience * 1000;
@@ -100,7 +103,8 @@ async function ring(capability, push, patience) {
     try {
       answer = await ask("POST", "/v1/push", { capability, body: push });
     } catch (error) {
-      if (error.name === "TimeoutError") return "drop: no answer in time, it may have been sent";
+      // Whatever went wrong after the request left, it may have been sent, and ringing twice is worse than not at all.
+      if (!NOT_REACHED.has(error.cause?.code)) return "drop: no answer, it may have been sent";
       answer = { error: "no connection", retry_after: 2 ** attempt };
     }
     const deed = whatToDo(answer);

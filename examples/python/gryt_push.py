@@ -18,6 +18,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import sys
 import time
 import urllib.parse
@@ -101,7 +102,6 @@ class Relay:
             try:
                 self.connection.request(method, self.address.path.rstrip("/") + path, body, headers)
                 answer = self.connection.getresponse()
-                text = answer.read()
                 break
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 # A kept connection may have been closed while it was idle; the request has not been looked at then.
@@ -111,6 +111,11 @@ class Relay:
             except Exception:
                 self.close()
                 raise
+        try:
+            text = answer.read()
+        except Exception:
+            self.close()
+            raise
         try:
             members = json.loads(text) if text else {}
         except ValueError:
@@ -143,10 +148,11 @@ def ring(relay, capability, push, patience):
     for attempt in range(4):
         try:
             status, answer = relay.ask("POST", "/v1/push", capability, push)
-        except TimeoutError:
-            return "drop: no answer in time, it may have been sent"
-        except (OSError, http.client.HTTPException):
+        except (ConnectionRefusedError, socket.gaierror):
             status, answer = None, {"error": "no connection", "retry_after": 2**attempt}
+        except (OSError, http.client.HTTPException):
+            # Whatever went wrong after it left, it may have been sent, and ringing twice is worse than not at all.
+            return "drop: no answer, it may have been sent"
         deed, seconds = what_to_do(status, answer)
         if deed != "later":
             return f"{deed}: {answer['error']}" if "error" in answer else deed
