@@ -5,6 +5,7 @@ public struct PreviewKey: Sendable, CustomStringConvertible, CustomDebugStringCo
     /// The length of a key, in bytes.
     public static let length = 32
 
+    /// What seals and opens by it; it holds the key.
     let cipher: SystemCipher
 
     /// Draws a new key from the system's random source.

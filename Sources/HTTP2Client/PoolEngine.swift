@@ -21,7 +21,9 @@ import EventLoops
     private let observer: (@Sendable (HTTP2ConnectionEvent) -> Void)?
     private let retainedNames: [String]
     private(set) var connections: [HTTP2Connection] = []
+    /// When connections are opened.
     var plan: PoolPlan
+    /// Which of the origin's addresses are worth a try.
     var addresses = AddressMemory()
 
     private(set) var exchanges: [Exchange] = []

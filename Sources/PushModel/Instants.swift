@@ -52,6 +52,7 @@ package struct RunningInstant: Sendable, Comparable, Hashable {
     /// Nanoseconds since some moment before the process began.
     package let nanoseconds: Int64
 
+    /// The moment so many nanoseconds after that one.
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// The present moment.

@@ -3,9 +3,13 @@ import PushModel
 
 /// The paths of the public port. Raw values are wire names.
 package enum PublicPath: String, CaseIterable, Sendable {
+    /// Where a phone registers.
     case devices = "/v1/devices"
+    /// Where a server rings, and a phone takes a capability back.
     case push = "/v1/push"
+    /// Whether the relay is up.
     case health = "/healthz"
+    /// What this API is, for programs.
     case openAPI = "/openapi.json"
 
     /// The methods that it has, as `Allow` lists them.

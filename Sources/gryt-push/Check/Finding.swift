@@ -9,6 +9,7 @@ struct Finding: Sendable, Equatable {
     /// What is to be said of it.
     let judgement: Judgement
 
+    /// `about` says which of several the finding is of.
     init(_ subject: Subject, about: String? = nil, _ judgement: Judgement) {
         self.subject = subject
         self.about = about
@@ -73,11 +74,18 @@ struct Judgement: Sendable, Equatable {
     /// What to do; always there where something is wrong.
     let advice: String?
 
+    /// It is right.
     static func ok(_ seen: String) -> Judgement { Judgement(verdict: .ok, seen: seen, advice: nil) }
+
+    /// It was not looked at, and why.
     static func skipped(_ why: String) -> Judgement { Judgement(verdict: .skipped, seen: why, advice: nil) }
+
+    /// The relay works, and somebody should look at it.
     static func warning(_ seen: String, _ advice: String) -> Judgement {
         Judgement(verdict: .warning, seen: seen, advice: advice)
     }
+
+    /// The relay, or a part of it, would not work.
     static func wrong(_ seen: String, _ advice: String) -> Judgement {
         Judgement(verdict: .wrong, seen: seen, advice: advice)
     }
@@ -88,6 +96,7 @@ struct CheckReport: Sendable {
     /// In the order of the subjects.
     let findings: [Finding]
 
+    /// Puts them into the order of the subjects.
     init(_ findings: [Finding]) {
         self.findings = Finding.Subject.allCases.flatMap { subject in findings.filter { $0.subject == subject } }
     }

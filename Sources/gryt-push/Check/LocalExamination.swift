@@ -3,6 +3,7 @@ import SQLiteDeviceStore
 /// Looks at everything that is on this machine: settings, files, directory, database, limits and ports. Nothing is changed,
 /// and a relay may be running meanwhile.
 struct LocalExamination {
+    /// The settings as the relay would read them.
     let reading: SettingsReading
 
     private var settings: Settings { reading.settings }

@@ -1,5 +1,6 @@
 /// Judges the settings: whether they can be right, which keys there are, and who else may read them.
 struct SettingsExamination {
+    /// The settings as the relay would read them.
     let reading: SettingsReading
     /// The permission bits of a file, by its path; nil where there is none.
     var mode: (String) -> UInt32? = FileStanding.mode

@@ -9,9 +9,13 @@ import Telemetry
 ///
 /// Runs on its loop.
 struct UpstreamExamination: Sendable {
+    /// Whom to ask, and as whom.
     let settings: Settings
+    /// Whose certificates are believed.
     let trust: TLSTrust
+    /// Where it runs.
     let loop: EventLoop
+    /// The time.
     let clocks: Clocks
 
     /// A token that no phone has, of the form that each platform's have.

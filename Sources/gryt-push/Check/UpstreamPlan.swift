@@ -15,6 +15,7 @@ struct UpstreamPlan {
         (apples + googles + [.clock]).map { Finding($0, judgement) }
     }
 
+    /// Decides what is asked: nothing offline, and of a platform nothing whose settings have a fault.
     init(_ reading: SettingsReading, isOffline: Bool) {
         let examination = SettingsExamination(reading: reading)
         var settings = reading.settings

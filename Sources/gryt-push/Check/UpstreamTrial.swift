@@ -15,10 +15,13 @@ struct UpstreamTrial: Sendable {
 
     /// What came of a request.
     enum Outcome: Sendable {
+        /// An answer, and what it says of the clock where it says anything.
         case answered(HTTP2Response, ClockJudgement.Reading?)
+        /// None, and why.
         case failed(HTTP2Failure)
     }
 
+    /// Opens nothing yet.
     init(
         on loop: EventLoop, origin: Origin, proxy: HTTPProxy?, trust: TLSTrust,
         configuration: HTTP2PoolConfiguration, clocks: Clocks
@@ -64,6 +67,7 @@ struct UpstreamTrial: Sendable {
     /// What the other side said as it ended the connection; nil where it did not.
     var goodbye: String? { trace.goodbye }
 
+    /// Closes its connections.
     func close() async { await pool.close() }
 }
 
