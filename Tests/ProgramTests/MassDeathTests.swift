@@ -100,6 +100,7 @@ struct MassDeathTests {
             for capability in phones { answers.append(try await stage.relay.push(capability).summary) }
             #expect(answers.count { $0 == "410 gone" } <= 1)
             #expect(answers.dropFirst().allSatisfy { $0 == "502 upstream_failed credentials" })
+            #expect(await stage.relay.logged("level=error event=mass_death_suspected platform=ios"))
             stage.simulator.clearFaults(of: .apnsProduction)
             for capability in phones.dropFirst() { #expect(try await stage.relay.push(capability).status == 202) }
         }

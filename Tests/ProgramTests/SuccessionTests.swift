@@ -187,6 +187,19 @@ struct SuccessionTests {
         await taken.relay.end()
     }
 
+    @Test func `a relay whose database was removed is not succeeded by one with an empty database`() async throws {
+        let directory = ScratchDirectory()
+        let old = try await RelayUnderTest([:], in: directory)
+        let data = directory.path + "/data"
+        #expect(unsafe unlink(data + "/push.db") == 0)
+        let failed = try await RelayUnderTest.spawn(["TAKE_OVER_PORT": "true"], in: directory).end()
+        #expect(failed.status == 1)
+        #expect(failed.errorText.hasPrefix("TAKE_OVER_PORT: another relay runs on DATA_DIR, but push.db is not there"))
+        #expect(unsafe access(data + "/push.db", F_OK) != 0)
+        for _ in 0..<20 { #expect(try await old.health().status == 200) }
+        await old.end()
+    }
+
     @Test func `one that is halted is waited for in words, given up, and left as it was`() async throws {
         let directory = ScratchDirectory()
         let old = try await RelayUnderTest([:], in: directory)

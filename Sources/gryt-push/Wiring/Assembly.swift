@@ -31,6 +31,10 @@ struct Assembly {
         let fewest = DescriptorPlan.fewest(loops: settings.workers)
         guard openFiles >= fewest else { throw .tooFewFiles(openFiles, needed: fewest, loops: settings.workers) }
         let (place, predecessor) = try takePlace()
+        // Whoever runs has one open: it was removed, and with that process its last trace would go.
+        if predecessor != nil, FileStanding.mode(of: "\(settings.dataDirectory)/push.db") == nil {
+            throw .predecessorsDatabaseRemoved
+        }
         let database = try openDatabase()
         let loops = try startLoops()
         let metrics = RelayMetrics(loops: loops.count, clocks: clocks)
@@ -75,7 +79,7 @@ struct Assembly {
         }
         let housekeeping = Housekeeping(
             on: loops[0], store: stores[0], database: database, tally: shared.tally, clocks: clocks,
-            idleDays: settings.idleDays, credentials: credentials, report: report)
+            idleDays: settings.idleDays, credentials: credentials, guardian: shared.guardian, report: report)
         let operatorSocket = try ports.openOperator()
         let operatorPort = try operatorSocket.map { (socket) throws(StartFault) in
             try makeOperatorPort(
@@ -253,6 +257,7 @@ enum StartFault: Error, CustomStringConvertible {
     case directoryInUse
     case tooFewFiles(Int, needed: Int, loops: Int)
     case notHandedOver(Predecessor.Refusal)
+    case predecessorsDatabaseRemoved
     case loop(EventLoopError)
     case trust(TrustError)
     case listen(host: String, port: Int, ListenError)
@@ -267,6 +272,9 @@ enum StartFault: Error, CustomStringConvertible {
             "WORKERS: \(loops) loops need \(needed) open files, and no more than \(files) may be open; raise that (ulimit -n, "
                 + "LimitNOFILE=), or set WORKERS lower"
         case .notHandedOver(let refusal): "TAKE_OVER_PORT: another relay runs on DATA_DIR, but \(refusal)"
+        case .predecessorsDatabaseRemoved:
+            "TAKE_OVER_PORT: another relay runs on DATA_DIR, but push.db is not there any more: put it back, or stop that relay "
+                + "first, with which everything in it is lost"
         case .loop(let error): "WORKERS: \(error)"
         case .trust(let error): "UPSTREAM_CA_FILE: \(error)"
         case .listen(let host, let port, let error): "HOST, PORT: cannot listen on \(host) port \(port): \(error)"

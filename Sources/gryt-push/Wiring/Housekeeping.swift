@@ -1,6 +1,7 @@
 import DeviceStore
 import EventLoops
 import PushModel
+import PushServices
 import Relay
 import RelayAPI
 import SQLiteDeviceStore
@@ -33,6 +34,8 @@ actor Housekeeping {
     private let clocks: Clocks
     private var idleDays: Int
     private let credentials: CredentialBook
+    private let guardian: MassDeathGuard
+    private var isMassDeathSuspected = PerPlatform { _ in false }
     private var isDatabaseReplaced = false
     private let report: OperatorReport
     private var known: PerPlatform<CredentialSnapshot.State>
@@ -42,7 +45,7 @@ actor Housekeeping {
 
     init(
         on loop: EventLoop, store: any DeviceStore, database: SQLiteDatabase, tally: DailyTally, clocks: Clocks,
-        idleDays: Int, credentials: CredentialBook, report: OperatorReport
+        idleDays: Int, credentials: CredentialBook, guardian: MassDeathGuard, report: OperatorReport
     ) {
         self.loop = loop
         self.store = store
@@ -51,6 +54,7 @@ actor Housekeeping {
         self.clocks = clocks
         self.idleDays = idleDays
         self.credentials = credentials
+        self.guardian = guardian
         self.report = report
         let reckoning = WallReckoning(clocks)
         known = PerPlatform { credentials.snapshot($0, reckoning).state }
@@ -120,6 +124,9 @@ actor Housekeeping {
             let clock = ClockState(skew: skew)
             if clock != knownClock[platform] { report.clock(platform, clock, skew: skew ?? 0) }
             knownClock[platform] = clock
+            let isSuspected = guardian.isSuspicious(platform, at: reckoning.monotonic)
+            if isSuspected != isMassDeathSuspected[platform] { report.massDeath(platform, isSuspected: isSuspected) }
+            isMassDeathSuspected[platform] = isSuspected
         }
         tellOfStore()
     }

@@ -150,6 +150,15 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
             LogField("detail", "this machine's clock is not the push service's: check its time synchronization"))
     }
 
+    /// A push service disowns so many phones that a setting is the likelier cause, and none is forgotten; or does so no more.
+    func massDeath(_ platform: Platform, isSuspected: Bool) {
+        let field = LogField("platform", .label(platform))
+        guard isSuspected else { return log.writeRarely(.info, "mass_death_over", kind: field) }
+        log.writeRarely(
+            .error, "mass_death_suspected", kind: field,
+            LogField("detail", "so many phones at once are disowned that none is forgotten: check topic, origin, project"))
+    }
+
     /// Counts could not be written before the end, and are lost.
     func countsLost(_ count: Int) {
         log.write(.error, "counts_lost", LogField("count", count))
