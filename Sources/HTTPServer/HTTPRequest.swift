@@ -39,10 +39,13 @@ package struct HTTPRequest: Sendable {
     package let body: [UInt8]
     /// The other end of the connection, which is a proxy where there is one.
     package let peer: PeerAddress
+    /// Whether a field came that ``HTTPServerConfiguration/notedHeaders`` names.
+    package let hasNotedHeader: Bool
     private let retained: [RetainedField]
 
     init(
-        method: HTTPMethod, path: String, query: String?, body: [UInt8], peer: PeerAddress, retained: [RetainedField]
+        method: HTTPMethod, path: String, query: String?, body: [UInt8], peer: PeerAddress, retained: [RetainedField],
+        hasNotedHeader: Bool
     ) {
         self.method = method
         self.path = path
@@ -50,6 +53,7 @@ package struct HTTPRequest: Sendable {
         self.body = body
         self.peer = peer
         self.retained = retained
+        self.hasNotedHeader = hasNotedHeader
     }
 
     /// The values of every field of that name, in order of arrival, without the blanks around them.

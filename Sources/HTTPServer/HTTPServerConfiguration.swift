@@ -21,6 +21,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var addressCensus: AddressCensus?
     /// Lower-case names of the header fields that a request keeps. All others are checked and never copied.
     package var retainedHeaders: [String] = []
+    /// Lower-case names of the header fields of which a request keeps that one of them came, and nothing of what it says.
+    package var notedHeaders: [String] = []
 
     /// The defaults.
     package init() {}
@@ -34,5 +36,6 @@ package struct HTTPServerConfiguration: Sendable {
         precondition(refusalRoom > 0, "a refusal needs a connection")
         precondition(maximumConnections > 0 && maximumConnections <= 1 << 30, "a server needs connections")
         precondition(retainedHeaders.allSatisfy { $0 == $0.lowercased() }, "retained headers are named in lower case")
+        precondition(notedHeaders.allSatisfy { $0 == $0.lowercased() }, "noted headers are named in lower case")
     }
 }

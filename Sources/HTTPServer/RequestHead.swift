@@ -9,6 +9,8 @@ struct RequestHead {
     private(set) var query: String?
     /// The fields that the configuration names, in order of arrival.
     private(set) var retained: [RetainedField] = []
+    /// Whether one of the fields came of which the configuration wants to know no more than that.
+    private(set) var hasNotedHeader = false
     /// What `Content-Length` says; a number near `Int.max` where it is larger. Nil without one.
     private(set) var contentLength: Int?
     /// Whether the sender waits for leave to send the body (RFC 9110 section 10.1.1).
@@ -93,6 +95,7 @@ struct RequestHead {
             retained.append(
                 RetainedField(name: candidate.name, value: String(repairing: value.extracting(value.withoutBlanks))))
         }
+        for candidate in rules.notedNames where name.equals(candidate) { hasNotedHeader = true }
         switch name.count {
         case 4 where name.equals("host"): return takeHost(value)
         case 6 where name.equals("expect"): return takeExpectation(value)
@@ -186,12 +189,14 @@ struct RequestRules {
     var maximumFields: Int
     var maximumBody: Int
     var names: [RetainedName]
+    var notedNames: [[UInt8]]
 
     init(_ configuration: HTTPServerConfiguration) {
         maximumHead = configuration.maximumHead
         maximumFields = configuration.maximumFields
         maximumBody = configuration.maximumBody
         names = configuration.retainedHeaders.map { RetainedName(name: $0, bytes: Array($0.utf8)) }
+        notedNames = configuration.notedHeaders.map { Array($0.utf8) }
     }
 }
 

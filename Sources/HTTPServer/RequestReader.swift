@@ -113,6 +113,6 @@ struct RequestReader {
         defer { body = [] }
         return HTTPRequest(
             method: head.method, path: head.path, query: head.query, body: withBody ? body : [], peer: peer,
-            retained: head.retained)
+            retained: head.retained, hasNotedHeader: head.hasNotedHeader)
     }
 }

@@ -10,6 +10,11 @@ package struct PublicAPI: HTTPRequestHandler {
         ["authorization"] + (proxies.isTrusting ? proxies.headers.map(\.rawValue) : [])
     }
 
+    /// The headers of which it only wants to know whether they come: those that would count if a proxy were believed.
+    package static func notedHeaders(of proxies: TrustedProxies) -> [String] {
+        proxies.isTrusting ? [] : ForwardingHeader.allCases.map(\.rawValue)
+    }
+
     private let relay: Relay
     private let proxies: TrustedProxies
     private let healthy: HTTPResponse
@@ -113,7 +118,8 @@ package struct PublicAPI: HTTPRequestHandler {
     }
 
     private func client(of request: HTTPRequest) -> ClientAddress {
-        proxies.client(peer: ClientAddress(high: request.peer.high, low: request.peer.low)) {
+        if request.hasNotedHeader { observer.ignoredForwarding() }
+        return proxies.client(peer: ClientAddress(high: request.peer.high, low: request.peer.low)) {
             request.values(of: $0)
         }
     }
@@ -125,4 +131,6 @@ package protocol RefusalObserver: Sendable {
     func refused(_ refusal: Refusal)
     /// The system gave no descriptor, or no memory, for another connection.
     func couldNotAccept(_ errno: Int32)
+    /// A request says that a proxy passed it on, and no proxy is believed. Called for each such request.
+    func ignoredForwarding()
 }

@@ -118,6 +118,20 @@ struct RequestTests {
         #expect(request.values(of: "host") == [])
     }
 
+    @Test func `of a field that is only noted nothing is kept but that it came`() async throws {
+        let handler = TestHandler()
+        try await talking(to: handler, configure: { $0.notedHeaders = ["x-forwarded-for"] }) { port in
+            let client = try RawClient(port: port)
+            for field in ["X-FORWARDED-FOR: 1.2.3.4", "X-Forwarded: 1.2.3.4"] {
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\(field)\r\n\r\n")
+                #expect(try client.response()?.status == 200)
+            }
+        }
+        let requests = handler.seen.withLock { $0 }
+        #expect(requests.map(\.hasNotedHeader) == [true, false])
+        #expect(requests.allSatisfy { $0.values(of: "x-forwarded-for").isEmpty })
+    }
+
     @Test func `methods are case-sensitive and unknown ones are handed on`() async throws {
         let handler = TestHandler()
         try await talking(to: handler) { port in

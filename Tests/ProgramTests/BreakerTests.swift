@@ -154,6 +154,43 @@ struct BreakerTests {
         }
     }
 
+    @Test func `pushes during an outage leave nothing behind in memory`() async throws {
+        try await Scene.run { scene in
+            let phones = try await scene.phones(20, .ios)
+            let relay = scene.relay
+            scene.stage.simulator.force(
+                Fault(.refuse(status: 503, reason: "ServiceUnavailable")), on: .apnsProduction)
+            while !relay.process.record.outputText.contains("breaker_opened") {
+                for capability in phones { #expect(try await relay.push(capability).status == 502) }
+            }
+            let port = relay.port
+            func push(_ count: Int) async throws {
+                let refused = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for capability in phones.prefix(4) {
+                        group.addTask {
+                            try await onOwnThread {
+                                let client = try RawClient(port: port)
+                                return try (0..<count / 4).count { _ in
+                                    try client.send(pushRequest(capability))
+                                    return try client.nextAnswer().status == 502
+                                }
+                            }
+                        }
+                    }
+                    return try await group.reduce(0, +)
+                }
+                #expect(refused == count)
+            }
+            // What is made once is there by then.
+            try await push(2000)
+            let before = relay.residentBytes
+            #expect(before > 1 << 20)
+            try await push(20_000)
+            // 50 bytes a push would be seen.
+            #expect(relay.residentBytes - before < 1 << 20)
+        }
+    }
+
     @Test func `goodbyes for our credentials' sake open it as refusals do`() async throws {
         try await Scene.run { scene in
             let phones = try await scene.phones(10, .ios)

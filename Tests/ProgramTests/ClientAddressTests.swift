@@ -30,6 +30,30 @@ struct ClientAddressTests {
         #expect(try await statuses(["TRUSTED_PROXIES": "127.0.0.0/8"], Array(requests.prefix(2))) == [201, 429])
     }
 
+    @Test func `a forwarding header that nobody believes is told of once, without what it says`() async throws {
+        for isTrusting in [false, true] {
+            let settings = isTrusting ? ["TRUST_PROXY": "true", "TRUSTED_PROXIES": "127.0.0.1"] : [:]
+            try await Stage.run(settings) { stage in
+                let (_, capability) = try await stage.newPhone()
+                #expect(try await stage.relay.push(capability).status == 202)
+                #expect(!stage.relay.process.record.outputText.contains("forwarded_ignored"))
+                // Each has a connection of its own, which goes to any of the loops.
+                for number in 0..<20 {
+                    let header = number % 2 == 0 ? Self.cloudflare("1.2.3.4") : Self.forwarded("1.2.3.5")
+                    #expect(try await stage.relay.push(capability, headers: header).status == 202)
+                    let answer = try await stage.relay.tryToRegister(SimulatedPhone(.ios), headers: header)
+                    #expect(answer.status == 201)
+                }
+                let output = await stage.relay.end().outputText
+                let lines = output.split(separator: "\n").filter { $0.contains("event=forwarded_ignored") }
+                #expect(lines.count == (isTrusting ? 0 : 1))
+                #expect(
+                    lines.allSatisfy { $0.contains("level=warning") && $0.contains("TRUST_PROXY and TRUSTED_PROXIES") })
+                #expect(!output.contains("1.2.3."))
+            }
+        }
+    }
+
     @Test func `a peer that is no trusted proxy is not believed`() async throws {
         let settings = ["TRUST_PROXY": "true", "TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"]
         #expect(

@@ -104,6 +104,37 @@ struct LimitTests {
         }
     }
 
+    @Test func `a server rings its five thousand users within a minute, given the limit that is said to fit`()
+        async throws
+    {
+        let users = 5000
+        let settings = ["LIMIT_PUSHES_PER_MINUTE_PER_DEVICE": "", "LIMIT_PUSHES_PER_MINUTE_PER_IP": String(users)]
+        try await Stage.run(settings) { stage in
+            let port = stage.relay.port
+            let connections = 20
+            let rung = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<connections {
+                    group.addTask {
+                        try await onOwnThread {
+                            let client = try RawClient(port: port)
+                            var accepted = 0
+                            for number in 0..<(users / connections) {
+                                try client.send(registrationRequest(SimulatedPhone(number % 2 == 0 ? .ios : .android)))
+                                let answer = try client.nextAnswer()
+                                let capability = try #require(answer.json?["capability"]?.string)
+                                try client.send(pushRequest(capability))
+                                accepted += try client.nextAnswer().status == 202 ? 1 : 0
+                            }
+                            return accepted
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(rung == users)
+        }
+    }
+
     @Test func `0 turns a limit off`() async throws {
         try await Stage.run { stage in
             let port = stage.relay.port

@@ -101,7 +101,14 @@ struct ReloadTests {
         }
     }
 
-    @Test func `other roots are trusted from the reload on`() async throws {
+    /// Where a relay's roots come from.
+    enum Roots: CaseIterable {
+        case fileOfOurs
+        case systemsStore
+    }
+
+    @Test(arguments: Roots.allCases)
+    func `other roots are trusted from the reload on`(roots: Roots) async throws {
         try await Stage.run { stage in
             let directory = ScratchDirectory()
             shell(
@@ -111,8 +118,10 @@ struct ReloadTests {
                 """)
             let good = stage.settings["UPSTREAM_CA_FILE"].map { String(decoding: fileBytes($0), as: UTF8.self) } ?? ""
             var dotEnv = stage.settings
-            dotEnv["UPSTREAM_CA_FILE"] = directory.path + "/ca.pem"
-            let relay = try await start(dotEnv, in: directory)
+            let file = directory.path + "/ca.pem"
+            dotEnv["UPSTREAM_CA_FILE"] = roots == .fileOfOurs ? file : nil
+            // OpenSSL has the system's store where this says.
+            let relay = try await start(dotEnv, in: directory, roots == .systemsStore ? ["SSL_CERT_FILE": file] : [:])
             let capabilities = [
                 try await relay.relay.register(SimulatedPhone(.ios)),
                 try await relay.relay.register(SimulatedPhone(.android)),
@@ -122,7 +131,8 @@ struct ReloadTests {
             }
             // The file changes, its path does not.
             directory.write(good, to: "ca.pem")
-            #expect(await reload(relay).contains("changed=UPSTREAM_CA_FILE "))
+            let changed = roots == .fileOfOurs ? "UPSTREAM_CA_FILE" : "none"
+            #expect(await reload(relay).contains("changed=\(changed) "))
             // Whoever waited after the failure waits no more. The reload is told before the last loop has heard of it.
             for capability in capabilities {
                 var answer = try await relay.relay.push(capability)

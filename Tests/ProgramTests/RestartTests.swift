@@ -75,6 +75,33 @@ struct RestartTests {
         }
     }
 
+    @Test(arguments: PhonePlatform.allCases)
+    func `a push that was under way when the process was killed is never sent by the next one`(
+        platform: PhonePlatform
+    ) async throws {
+        let directory = ScratchDirectory()
+        try await Stage.run { stage in
+            let first = try await RelayUnderTest(stage.settings, in: directory)
+            let phone = SimulatedPhone(platform)
+            let capability = try await first.register(phone)
+            let other = try await first.register(SimulatedPhone(platform))
+            stage.force(Fault(.silence), on: phone)
+            let underWay = Task { try await first.push(capability) }
+            func attempts() -> Int { stage.simulator.attemptedCount(on: phone.token, platform: platform) }
+            while attempts() == 0 { await Task.yield() }
+            await first.end(by: SIGKILL)
+            await #expect(throws: ClientFault.self) { try await underWay.value }
+            stage.simulator.clearFaults(of: phone.token, platform: platform)
+
+            // The next one does everything that a relay does, from its start to its end.
+            let second = try await RelayUnderTest(stage.settings, in: directory)
+            #expect(try await second.push(other).status == 202)
+            #expect(await second.end().status == 0)
+            #expect(attempts() == 1)
+            #expect(stage.notifications(for: phone).isEmpty)
+        }
+    }
+
     @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT])
     func `a crash leaves neither a core file nor a message, for there are secrets in memory`(
         signal: Int32

@@ -24,7 +24,7 @@ struct ThiefTests {
                 // Its bytes begin the capability's hash, which is what the database finds a phone by.
                 needles.add(text: tag)
                 digests.insert(SHA256.hash(Array(capability.utf8)).firstEightBytes)
-                try await use(phone, capability, preview: preview, on: stage)
+                _ = try await use(phone, capability, preview: preview, of: stage.relay, on: stage)
             }
             let files = stage.relay.directory.databaseBytes()
             let record = stage.relay.process.record
@@ -45,24 +45,55 @@ struct ThiefTests {
         }
     }
 
-    /// Rings a phone in every way that may leave something behind, mistaken ones among them.
+    @Test func `neither the operator's port nor any refusal says anything about phones that were rung`() async throws {
+        try await Stage.run { stage in
+            let operated = try await OperatedRelay(stage.settings)
+            var needles = Needles()
+            var answers: [Answer] = []
+            for platform in PhonePlatform.allCases + PhonePlatform.allCases {
+                let phone = SimulatedPhone(platform)
+                let capability = try await operated.relay.register(phone, opens: true)
+                let preview = phone.seal(.init(title: "Ada", body: "Lovelace"), tag: tag(of: capability))
+                for text in [phone.token, capability, preview, tag(of: capability)] { needles.add(text: text) }
+                answers += try await use(phone, capability, preview: preview, of: operated.relay, on: stage)
+            }
+            for path in ["/", "/metrics", "/stats", "/readyz", "/livez"] {
+                let answer = try await operated.ask(path)
+                #expect([200, 503].contains(answer.status) && !answer.body.isEmpty, "\(path)")
+                answers.append(answer)
+            }
+            #expect(answers.count { $0.status >= 400 } >= 28)
+            for answer in answers {
+                let said = answer.fields.map { "\($0.name): \($0.value)\n" }.joined() + answer.body
+                #expect(needles.found(in: Array(said.utf8)) == [], "\(said)")
+            }
+            await operated.relay.end()
+        }
+    }
+
+    /// Rings a phone in every way that may leave something behind, mistaken ones among them. Gives the answers.
     private func use(
-        _ phone: SimulatedPhone, _ capability: String, preview: String, on stage: Stage
-    ) async throws {
-        let relay = stage.relay
-        #expect(try await relay.push(capability, preview: preview).status == 202)
-        #expect(try await relay.push(capability, kind: preview).status == 400)
-        #expect(try await relay.ask("GET", "/v1/push/\(capability)?token=\(phone.token)").status == 404)
-        #expect(try await relay.ask("POST", "/v1/devices", body: "[\"\(phone.token)\"]").status == 400)
+        _ phone: SimulatedPhone, _ capability: String, preview: String, of relay: RelayUnderTest, on stage: Stage
+    ) async throws -> [Answer] {
+        var answers: [Answer] = []
+        func keep(_ answer: Answer, status: Int) {
+            #expect(answer.status == status)
+            answers.append(answer)
+        }
+        keep(try await relay.push(capability, preview: preview), status: 202)
+        keep(try await relay.push(capability, kind: preview), status: 400)
+        keep(try await relay.ask("GET", "/v1/push/\(capability)?token=\(phone.token)"), status: 404)
+        keep(try await relay.ask("POST", "/v1/devices", body: "[\"\(phone.token)\"]"), status: 400)
         for action in [
             Fault.Action.refuse(status: 418, reason: phone.token),
             .refuse(status: 500, reason: capability, retryAfter: capability), PushServiceCase.page(400),
             PushServiceCase.json(503, #"{"reason":"\#(preview)","error":{"message":"\#(phone.token)"}}"#),
         ] {
             stage.force(Fault(action), on: phone)
-            #expect(try await relay.push(capability, preview: preview).status == 502)
+            keep(try await relay.push(capability, preview: preview), status: 502)
             stage.simulator.clearFaults(of: phone.token, platform: phone.platform)
         }
+        return answers
     }
 }
 

@@ -122,6 +122,15 @@ struct FCMAnswerTests {
             FCMAnswer(status: row.status, body: Array(row.body.utf8), at: WallInstant(milliseconds: 0)) == row.answer)
     }
 
+    @Test func `a token of another project is counted under a word of its own`() {
+        let counted = Self.rows.filter { row in
+            let answer = FCMAnswer(status: row.status, body: Array(row.body.utf8), at: WallInstant(milliseconds: 0))
+            return answer.reason.rawValue == "sender_id_mismatch" || answer.label == "sender_id_mismatch"
+        }
+        #expect(counted.map(\.name) == ["403 of another project"])
+        #expect(counted.allSatisfy { $0.answer.reason == .senderMismatch && $0.answer.label == "sender_id_mismatch" })
+    }
+
     @Test func `Google's word for what is not allowed is read wherever it stands`() {
         let info = #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SERVICE_DISABLED"}"#
         let odd = #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":7}"#

@@ -146,6 +146,21 @@ struct RepeatTests {
         #expect(apple.pool.calls[1].avoided == HTTP2ConnectionID(number: 7))
     }
 
+    @Test
+    func `a token that Apple calls expired is replaced once it is twenty minutes old, and repeated with the new one`()
+        async throws
+    {
+        let apple = ScriptedService.apple { number, _ in
+            number == 1 ? refusal(403, "ExpiredProviderToken", by: 7) : answer(200, by: 8)
+        }
+        let old = try #require(apple.tokens?.current().authorization)
+        apple.time.advance(by: .seconds(20 * 60))
+        #expect(await apple.push() == .accepted)
+        let new = try #require(apple.tokens?.current().authorization)
+        #expect(old != new)
+        #expect(apple.pool.calls.map { $0.header("authorization") } == [old, new])
+    }
+
     // MARK: Which outcome stands, and until when
 
     @Test(arguments: [HTTP2Failure.notSent(.waitedTooLong), .unreachable(.connectTimeout), .overloaded])

@@ -3,11 +3,14 @@ import PushModel
 import PushServices
 import Relay
 import RelayAPI
+import Synchronization
 
 /// What happens on one loop goes to its counters and to the log.
 struct LoopObserver: DeliveryObserver, PushObserver, RefusalObserver {
     let metrics: LoopMetrics
     let report: OperatorReport
+    /// The same for all loops.
+    let forwardingNotice: OnceInAProcess
 
     func attempted(_ attempt: Attempt, platform: Platform) {
         metrics.attempted(attempt, platform: platform)
@@ -28,6 +31,19 @@ struct LoopObserver: DeliveryObserver, PushObserver, RefusalObserver {
     }
 
     func couldNotAccept(_ errno: Int32) { report.couldNotAccept(errno) }
+
+    /// Once is enough: it is about the settings, and any sender could have it written at will.
+    func ignoredForwarding() {
+        if forwardingNotice.isFirst() { report.ignoredForwarding() }
+    }
+}
+
+/// Tells the first who asks from all others. Any thread may ask.
+final class OnceInAProcess: Sendable {
+    private let isOver = Atomic<Bool>(false)
+
+    /// True once. The load keeps those who come later from writing to what all loops share.
+    func isFirst() -> Bool { !isOver.load(ordering: .relaxed) && !isOver.exchange(true, ordering: .relaxed) }
 }
 
 /// What one platform's service does on one loop, with the credentials that it was made with.

@@ -51,10 +51,12 @@ struct Assembly {
         let configuration = serverConfiguration(servers: serverCount, plan)
         var stores: [SQLiteDeviceStore] = []
         var workers: [Worker] = []
+        let forwardingNotice = OnceInAProcess()
         for (index, loop) in loops.enumerated() {
             let store = try makeStore(database, on: loop)
             stores.append(store)
-            let observer = LoopObserver(metrics: metrics.loops[index], report: report)
+            let observer = LoopObserver(
+                metrics: metrics.loops[index], report: report, forwardingNotice: forwardingNotice)
             let ios = upstreams.open(.ios, on: loop, clocks: clocks, observer: observer)
             let android = upstreams.open(.android, on: loop, clocks: clocks, observer: observer)
             let services = PushServiceSet(ios: ios?.service, android: android?.service)
@@ -240,6 +242,7 @@ struct Assembly {
     private func serverConfiguration(servers: Int, _ plan: DescriptorPlan) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
         configuration.retainedHeaders = PublicAPI.retainedHeaders(of: settings.trustedProxies)
+        configuration.notedHeaders = PublicAPI.notedHeaders(of: settings.trustedProxies)
         if settings.maximumConnections > plan.connections {
             report.fewerConnections(plan.connections, of: settings.maximumConnections, openFiles: openFiles)
         }

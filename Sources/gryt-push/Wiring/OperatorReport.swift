@@ -90,6 +90,13 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
             LogField("detail", "connections wait until others close: raise ulimit -n (LimitNOFILE=), or make memory"))
     }
 
+    /// A request came with a forwarding header, and no proxy is believed. Whose address it named is nobody's business.
+    func ignoredForwarding() {
+        log.write(
+            .warning, "forwarded_ignored",
+            LogField("detail", "if a proxy of yours sends it, set TRUST_PROXY and TRUSTED_PROXIES"))
+    }
+
     /// Something happened to a connection to a push service.
     func connection(_ upstream: Upstream, _ event: HTTP2ConnectionEvent) {
         let service = LogField("service", .label(upstream))

@@ -86,7 +86,9 @@ final class RawClient {
 
     private var headEnd: Int? {
         guard buffer.count >= 4 else { return nil }
-        return (0...(buffer.count - 4)).first { Array(buffer[$0..<($0 + 4)]) == [13, 10, 13, 10] }
+        return (0...(buffer.count - 4)).first { place in
+            buffer[place] == 13 && buffer[place + 1] == 10 && buffer[place + 2] == 13 && buffer[place + 3] == 10
+        }
     }
 
     private func fill() throws -> Bool {

@@ -136,6 +136,12 @@ final class RelayUnderTest: Sendable {
 
     func health() async throws -> Answer { try await ask("GET", "/healthz") }
 
+    /// The memory that it has at this moment, in bytes; 0 once it has ended.
+    var residentBytes: Int {
+        let pages = String(decoding: fileBytes("/proc/\(process.id)/statm"), as: UTF8.self).split(separator: " ")
+        return pages.count > 1 ? (Int(pages[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+    }
+
     // MARK: Its end
 
     /// Sends a signal and waits for the end.
