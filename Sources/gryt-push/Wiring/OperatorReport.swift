@@ -163,7 +163,8 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
         guard isSuspected else { return log.writeRarely(.info, "mass_death_over", kind: field) }
         log.writeRarely(
             .error, "mass_death_suspected", kind: field,
-            LogField("detail", "so many phones at once are disowned that none is forgotten: check topic, origin, project"))
+            LogField(
+                "detail", "so many phones at once are disowned that none is forgotten: check topic, origin, project"))
     }
 
     /// Counts could not be written before the end, and are lost.
