@@ -70,19 +70,44 @@ private struct EncodedResponse: Sendable {
     let fields: [UInt8]
 
     init(_ response: HTTPResponse) {
-        start = Array("HTTP/1.1 \(response.status) \(reasonPhrase(response.status))\r\n".utf8)
+        // Piece by piece: texts that are put together first cost more than all the rest of a refusal.
+        var start: [UInt8] = []
+        start.reserveCapacity(64)
+        start.append("HTTP/1.1 ")
+        start.append(decimal: response.status)
+        start.append(" ")
+        start.append(reasonPhrase(response.status))
+        start.append("\r\n")
+        self.start = start
         var fields: [UInt8] = []
+        fields.reserveCapacity(256)
         for (name, value) in response.headers {
-            let line = Array("\(name): \(value)".utf8)
-            precondition(line.span.isFieldValue, "a response header that cannot be sent")
-            fields += line
-            fields += [.carriageReturn, .lineFeed]
+            let begin = fields.count
+            fields.append(name)
+            fields.append(": ")
+            fields.append(value)
+            precondition(
+                fields.span.extracting(begin..<fields.count).isFieldValue, "a response header that cannot be sent")
+            fields.append("\r\n")
         }
         // A 204 must not have one (RFC 9110 section 8.6), and a 304 has no body that it could be of.
         if response.status != 204 && response.status != 304 {
-            fields += Array("Content-Length: \(response.body.count)\r\n".utf8)
+            fields.append("Content-Length: ")
+            fields.append(decimal: response.body.count)
+            fields.append("\r\n")
         }
-        self.fields = fields + [.carriageReturn, .lineFeed]
+        fields.append("\r\n")
+        self.fields = fields
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ text: String) { append(contentsOf: text.utf8) }
+
+    /// A number that is not negative.
+    fileprivate mutating func append(decimal number: Int) {
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }
 

@@ -33,7 +33,13 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible, Custo
     /// Takes an entry of `X-Forwarded-For`: an address, with a port behind it or in brackets where a proxy wrote them so.
     /// The port is dropped. Nil for anything else, `unknown` and obfuscated names among it.
     init?(forwardedEntry text: some StringProtocol) {
-        var reader = AddressReader(text)
+        let bytes = Array(text.utf8)
+        self.init(forwardedEntry: bytes, in: bytes.indices)
+    }
+
+    /// The same for a part of some bytes.
+    init?(forwardedEntry bytes: [UInt8], in range: Range<Int>) {
+        var reader = AddressReader(bytes, in: range)
         if reader.take(UInt8(ascii: "[")) {
             guard let address = reader.ipv6(), reader.take(UInt8(ascii: "]")) else { return nil }
             self = address
@@ -64,11 +70,24 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible, Custo
 /// Reads addresses off the front of a text, byte by byte, strictly.
 struct AddressReader {
     private let bytes: [UInt8]
-    private var position = 0
+    private var position: Int
+    private let end: Int
 
-    init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
+    /// Reads a whole text.
+    init(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        self.init(bytes, in: bytes.indices)
+    }
 
-    var isAtEnd: Bool { position == bytes.count }
+    /// Reads a part of some bytes.
+    init(_ bytes: [UInt8], in range: Range<Int>) {
+        self.bytes = bytes
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// Whether all has been read.
+    var isAtEnd: Bool { position == end }
 
     /// An IPv4 address, or an IPv6 address without brackets.
     mutating func address() -> ClientAddress? {
@@ -80,7 +99,7 @@ struct AddressReader {
 
     /// Takes the byte if it comes next.
     mutating func take(_ byte: UInt8) -> Bool {
-        guard position < bytes.count, bytes[position] == byte else { return false }
+        guard position < end, bytes[position] == byte else { return false }
         position += 1
         return true
     }
@@ -89,7 +108,7 @@ struct AddressReader {
     mutating func decimal(atMost most: Int) -> Int? {
         let start = position
         var value = 0
-        while position < bytes.count, bytes[position] >= UInt8(ascii: "0"), bytes[position] <= UInt8(ascii: "9") {
+        while position < end, bytes[position] >= UInt8(ascii: "0"), bytes[position] <= UInt8(ascii: "9") {
             guard position - start < most else { return nil }
             value = value * 10 + Int(bytes[position] - UInt8(ascii: "0"))
             position += 1
@@ -148,7 +167,7 @@ struct AddressReader {
     private mutating func group() -> UInt16? {
         let start = position
         var value: UInt16 = 0
-        while position < bytes.count, let digit = hexValue(bytes[position]) {
+        while position < end, let digit = hexValue(bytes[position]) {
             guard position - start < 4 else { return nil }
             value = value << 4 | digit
             position += 1
@@ -158,7 +177,7 @@ struct AddressReader {
 
     private mutating func takePair() -> Bool {
         let colon = UInt8(ascii: ":")
-        guard position + 1 < bytes.count, bytes[position] == colon, bytes[position + 1] == colon else { return false }
+        guard position + 1 < end, bytes[position] == colon, bytes[position + 1] == colon else { return false }
         position += 2
         return true
     }

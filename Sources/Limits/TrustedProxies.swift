@@ -62,10 +62,16 @@ package struct TrustedProxies: Sendable, Equatable {
     private func nearestStranger(_ values: [String]) -> ClientAddress? {
         var last: ClientAddress?
         for value in values.reversed() {
-            for element in value.split(separator: ",").reversed() {
-                let entry = trimmed(element)
+            let bytes = Array(value.utf8)
+            var end = bytes.count
+            while end >= 0 {
+                let comma = bytes[..<end].lastIndex(of: UInt8(ascii: ","))
+                var entry = (comma.map { $0 + 1 } ?? 0)..<end
+                end = comma ?? -1
+                while let first = entry.first, bytes[first].isBlank { entry.removeFirst() }
+                while let last = entry.last, bytes[last].isBlank { entry.removeLast() }
                 if entry.isEmpty { continue }
-                guard let address = ClientAddress(forwardedEntry: entry) else { return last }
+                guard let address = ClientAddress(forwardedEntry: bytes, in: entry) else { return last }
                 guard isTrusted(address) else { return address }
                 last = address
             }
