@@ -72,6 +72,13 @@ struct DataDirectory {
         }
     }
 
+    /// Looks whether this user may read the database, for whoever only reads: SQLite does not tell that from a file that may
+    /// not be written to.
+    func checkReadable() throws(StoreOpenError) {
+        guard unsafe faccessat(AT_FDCWD, database, R_OK, AT_EACCESS) != 0, errno != ENOENT else { return }
+        throw .unreadable(errno: errno)
+    }
+
     /// Looks at the log that an earlier process may have left, before SQLite does: of a database without a page it deletes
     /// the log, and a log whose header does not add up it writes over.
     func checkLog() throws(StoreOpenError) {

@@ -99,6 +99,7 @@ package struct DatabaseInspection: Sendable, Equatable {
 
     private static func look(at directory: DataDirectory) throws(StoreOpenError) -> (Database, Known?) {
         try directory.checkKinds()
+        try directory.checkReadable()
         try directory.checkLog()
         guard directory.hasDatabase else { return (.none, nil) }
         let isOpenElsewhere = directory.has("-shm") && directory.has("-wal")

@@ -15,6 +15,8 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     case notAFile(String)
     /// `push.db` is a link, and what it leads to cannot be reached.
     case deadLink(errno: Int32)
+    /// `push.db` may not be read, by a command that only reads.
+    case unreadable(errno: Int32)
     /// `push.db` is missing or empty, and `push.db-wal` is not.
     case logWithoutDatabase
     /// The header of `push.db-wal` does not add up.
@@ -40,6 +42,7 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
         case .notAFile(let name): "\(name) is not a regular file; \(Self.advice(onPlaceOf: name))"
         case .deadLink(let errno):
             "push.db is a link that leads nowhere: \(systemReason(errno)); \(Self.adviceOnDeadLink)"
+        case .unreadable(let errno): "push.db cannot be read: \(systemReason(errno)); \(Self.adviceOnUnreadable)"
         case .logWithoutDatabase:
             "push.db is missing or empty, but push.db-wal is there and may hold registrations; restore push.db, or move "
                 + "push.db-wal away to begin anew"
@@ -61,6 +64,9 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     package static func advice(onPlaceOf name: String) -> String {
         "move away what stands in its place" + (name.hasSuffix("-shm") ? "" : ", and restore the file")
     }
+
+    /// What to do about a database that may not be read.
+    package static let adviceOnUnreadable = "ask as the user that the relay runs as, who must own the file"
 
     /// What to do about a link that leads nowhere.
     package static let adviceOnDeadLink = "mend it, mount the disk that it leads to, or restore the file"

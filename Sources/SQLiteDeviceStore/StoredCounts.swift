@@ -32,6 +32,7 @@ package enum StoredCounts {
         var state = Schema.State.empty
         do throws(StoreOpenError) {
             try directory.checkKinds()
+            try directory.checkReadable()
             try directory.checkLog()
             if directory.hasDatabase { state = try Schema.state(of: try connection(directory.database)) }
             if case .versioned(let version) = state, version > Schema.version {

@@ -65,6 +65,7 @@ struct LocalJudgementTests {
             (.logDamaged, "push.db-wal", "restore"), (.logWithoutDatabase, "push.db-wal", "restore"),
             (.notAFile("push.db"), "push.db is not a regular file", "restore"),
             (.notAFile("push.db-shm"), "push.db-shm is not a regular file", "move away"),
+            (.unreadable(errno: 13), "cannot be read: Permission denied", "as the user"),
             (.deadLink(errno: 40), "Too many levels of symbolic links", "mount"),
             (.directory(errno: 13), "Permission denied", "own it"),
             (.store(.busy), "another process", "end whatever"), (.store(.readOnly), "written", "as the user"),

@@ -75,6 +75,7 @@ struct OperatorStatsCommandTests {
         ("mkdir data; ln -s push.db data/push.db", "push.db is a link that leads nowhere: Too many levels"),
         ("mkdir data; echo log > data/push.db-wal", "push.db is missing or empty, but push.db-wal is there"),
         ("mkdir data; : > data/secret.key", "push.db is missing or empty, but secret.key is there"),
+        ("mkdir data; echo x > data/push.db; chmod 0 data/push.db", "push.db cannot be read: Permission denied"),
         ("mkdir -m 0 data", "cannot be used: Permission denied"), ("touch data", "cannot be used: Not a directory"),
     ])
     func `what a start would refuse is told in its words, and waited for by nobody`(
@@ -88,7 +89,7 @@ struct OperatorStatsCommandTests {
         #expect(record.errorText.hasPrefix("gryt-push: data: \(says)"), "\(record.errorText)")
     }
 
-    @Test(arguments: ["stats", "check --offline", "--help", "--version"])
+    @Test(arguments: ["stats", "--help", "--version"])
     func `what cannot be printed is not told as printed`(command: String) async throws {
         let directory = ScratchDirectory()
         try await RelayUnderTest([:], in: directory).end()

@@ -87,6 +87,7 @@ enum PlaceExamination {
         case .notADatabase: "push.db is not a database, or is damaged at its beginning"
         case .notAFile(let name): "\(name) is not a regular file"
         case .deadLink(let errno): "push.db is a link that leads nowhere: \(SystemFile.reason(errno))"
+        case .unreadable(let errno): "push.db cannot be read: \(SystemFile.reason(errno))"
         case .logWithoutDatabase: "push.db is missing or empty, and push.db-wal may hold registrations"
         case .logDamaged: "push.db-wal is damaged"
         case .damaged: "push.db is damaged"
@@ -105,6 +106,7 @@ enum PlaceExamination {
             "stop the relay, and restore the file or save what can be read, as docs/backup.md says"
         case .notAFile(let name): StoreOpenError.advice(onPlaceOf: name)
         case .deadLink: StoreOpenError.adviceOnDeadLink
+        case .unreadable: StoreOpenError.adviceOnUnreadable
         case .logWithoutDatabase: "restore push.db, or move push.db-wal away to begin anew"
         case .logDamaged: "restore it, or move it away to go on without what it holds"
         case .otherProgram: "name another DATA_DIR"
