@@ -1,3 +1,5 @@
+import DeviceStore
+
 #if canImport(Glibc)
     import Glibc
 #endif
@@ -21,11 +23,8 @@ struct DataDirectory {
     /// Whether there is something in the place of a file that SQLite keeps beside the database, such as `-shm`.
     func has(_ suffix: String) -> Bool { unsafe access(database + suffix, F_OK) == 0 }
 
-    /// Whether what stands in the database's place, or is linked there, is a regular file.
-    var isRegularFile: Bool {
-        var status = stat()
-        return unsafe stat(database, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    }
+    /// Whether there is something in the place of the relay's secret.
+    var hasSecret: Bool { unsafe access(path + "/" + RelaySecretFile.name, F_OK) == 0 }
 
     /// Whether users other than the owner and its group may list the directory or put files into it. Never so where the
     /// relay made it.
@@ -43,6 +42,7 @@ struct DataDirectory {
     /// - Throws: ``StoreOpenError`` also where SQLite would destroy what may hold registrations: see ``checkLog()``.
     func prepare() throws(StoreOpenError) {
         try makeDirectories()
+        try checkKinds()
         try checkLog()
         let file = unsafe open(database, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if file >= 0 {
@@ -51,10 +51,32 @@ struct DataDirectory {
             return
         }
         guard errno == EEXIST else { throw .directory(errno: errno) }
-        var status = stat()
-        // What a link leads to counts; one that leads nowhere is told by opening it.
-        if unsafe stat(database, &status) == 0, status.st_mode & S_IFMT != S_IFREG { throw .notAFile }
         for suffix in ["", "-wal", "-shm", "-journal"] { unsafe _ = chmod(database + suffix, 0o600) }
+    }
+
+    /// Looks whether what stands in the places of the database and of the files that SQLite keeps beside it are files, before
+    /// SQLite opens them: of a FIFO it would wait for the other end, and of the rest it has no word for the cause. Of the
+    /// database what a link leads to counts; in the other places SQLite follows none (`O_NOFOLLOW`).
+    ///
+    /// Where there is nothing there is nothing to refuse.
+    func checkKinds() throws(StoreOpenError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let name = "push.db" + suffix
+            var status = stat()
+            guard unsafe lstat(database + suffix, &status) == 0 else {
+                if errno == ENOENT { continue }
+                throw .directory(errno: errno)
+            }
+            if suffix.isEmpty, unsafe stat(database, &status) != 0 { throw .deadLink(errno: errno) }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(name) }
+        }
+    }
+
+    /// Looks whether this user may read the database, for whoever only reads: SQLite does not tell that from a file that may
+    /// not be written to.
+    func checkReadable() throws(StoreOpenError) {
+        guard unsafe faccessat(AT_FDCWD, database, R_OK, AT_EACCESS) != 0, errno != ENOENT else { return }
+        throw .unreadable(errno: errno)
     }
 
     /// Looks at the log that an earlier process may have left, before SQLite does: of a database without a page it deletes

@@ -16,6 +16,8 @@ package struct DatabaseInspection: Sendable, Equatable {
     package enum Database: Sendable, Equatable {
         /// There is none yet, or an empty one.
         case none
+        /// There is none, or an empty one, and this file beside its place shows that there was one.
+        case lost(trace: String)
         /// Made by the relay that was in the field before this one; it is taken over at the first start.
         case older(Reading)
         /// Ours.
@@ -63,6 +65,7 @@ package struct DatabaseInspection: Sendable, Equatable {
     package init(directory path: String, secret source: RelaySecretSource) {
         let directory = DataDirectory(path: path)
         var known: Known?
+        var database: Result<Database, StoreOpenError>
         do throws(StoreOpenError) {
             let (found, kept) = try Self.look(at: directory)
             database = .success(found)
@@ -70,11 +73,22 @@ package struct DatabaseInspection: Sendable, Equatable {
         } catch {
             database = .failure(error)
         }
+        if database == .success(.none), let trace = Self.trace(in: directory, secret: source) {
+            database = .success(.lost(trace: trace))
+        }
+        self.database = database
         do throws(StoreOpenError) {
             secret = .success(try Self.look(for: source, in: directory, known))
         } catch {
             secret = .failure(error)
         }
+    }
+
+    /// The file that is there only where there was a database: the relay makes the secret together with it, and SQLite takes
+    /// its own files away when the last one goes. Nil without such a file.
+    private static func trace(in directory: DataDirectory, secret source: RelaySecretSource) -> String? {
+        if case .file = source, directory.hasSecret { return RelaySecretFile.name }
+        return ["-wal", "-shm"].first { directory.has($0) }.map { "push.db" + $0 }
     }
 
     /// What the database says about its secret.
@@ -84,9 +98,10 @@ package struct DatabaseInspection: Sendable, Equatable {
     }
 
     private static func look(at directory: DataDirectory) throws(StoreOpenError) -> (Database, Known?) {
+        try directory.checkKinds()
+        try directory.checkReadable()
         try directory.checkLog()
         guard directory.hasDatabase else { return (.none, nil) }
-        guard directory.isRegularFile else { throw .notAFile }
         let isOpenElsewhere = directory.has("-shm") && directory.has("-wal")
         if !isOpenElsewhere, directory.hasLog || directory.has("-journal") { return (.withLogOfCrash, nil) }
         do throws(StoreOpenError) {

@@ -10,8 +10,13 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
     case directory(errno: Int32)
     /// `push.db` is not a database.
     case notADatabase
-    /// What stands in the place of `push.db` is a directory, a FIFO, a device or a socket.
-    case notAFile
+    /// What stands in the place of the file of this name, `push.db` or one that SQLite keeps beside it, is a directory, a
+    /// FIFO, a device or a socket.
+    case notAFile(String)
+    /// `push.db` is a link, and what it leads to cannot be reached.
+    case deadLink(errno: Int32)
+    /// `push.db` may not be read, by a command that only reads.
+    case unreadable(errno: Int32)
     /// `push.db` is missing or empty, and `push.db-wal` is not.
     case logWithoutDatabase
     /// The header of `push.db-wal` does not add up.
@@ -34,8 +39,10 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .directory(let errno): "cannot be used: \(systemReason(errno)); \(Self.advice(errno))"
         case .notADatabase: "push.db is not a database, or is damaged; it was left as it is"
-        case .notAFile:
-            "push.db is not a regular file; move away what stands in its place, and restore the file"
+        case .notAFile(let name): "\(name) is not a regular file; \(Self.advice(onPlaceOf: name))"
+        case .deadLink(let errno):
+            "push.db is a link that leads nowhere: \(systemReason(errno)); \(Self.adviceOnDeadLink)"
+        case .unreadable(let errno): "push.db cannot be read: \(systemReason(errno)); \(Self.adviceOnUnreadable)"
         case .logWithoutDatabase:
             "push.db is missing or empty, but push.db-wal is there and may hold registrations; restore push.db, or move "
                 + "push.db-wal away to begin anew"
@@ -52,6 +59,17 @@ package enum StoreOpenError: Error, Equatable, CustomStringConvertible {
         case .store(let error): error.description
         }
     }
+
+    /// What to do where something else stands in the place of a file. The log's index is made anew at each start.
+    package static func advice(onPlaceOf name: String) -> String {
+        "move away what stands in its place" + (name.hasSuffix("-shm") ? "" : ", and restore the file")
+    }
+
+    /// What to do about a database that may not be read.
+    package static let adviceOnUnreadable = "ask as the user that the relay runs as, who must own the file"
+
+    /// What to do about a link that leads nowhere.
+    package static let adviceOnDeadLink = "mend it, mount the disk that it leads to, or restore the file"
 
     private static func advice(_ errno: Int32) -> String {
         switch errno {

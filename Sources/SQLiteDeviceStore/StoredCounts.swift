@@ -16,31 +16,35 @@ package enum StoredCounts {
         directory: String, from day: UTCDay
     ) throws(StoredCountsError) -> (devices: DeviceCounts, daily: [DailyTotal]) {
         let directory = DataDirectory(path: directory)
-        guard directory.hasDatabase else { throw .noDatabase }
-        try check(directory.database)
+        try check(directory)
         do throws(StoreError) {
             let reader = try DeviceReader(path: directory.database, busyTimeout: busyTimeout)
             try reader.begin()
             defer { reader.end() }
             return (try reader.deviceCounts(), try reader.dailyCounts(from: day))
         } catch {
-            throw .store(error)
+            throw .refused(.store(error))
         }
     }
 
-    private static func check(_ path: String) throws(StoredCountsError) {
-        let state: Schema.State
+    private static func check(_ directory: DataDirectory) throws(StoredCountsError) {
+        let none: StoredCountsError = directory.hasSecret ? .lost : .noDatabase
+        var state = Schema.State.empty
         do throws(StoreOpenError) {
-            state = try Schema.state(of: try connection(path))
-        } catch .store(let error) {
-            throw .store(error)
+            try directory.checkKinds()
+            try directory.checkReadable()
+            try directory.checkLog()
+            if directory.hasDatabase { state = try Schema.state(of: try connection(directory.database)) }
+            if case .versioned(let version) = state, version > Schema.version {
+                throw .newer(found: Int(version), known: Int(Schema.version))
+            }
         } catch {
-            throw .notOurs
+            throw .refused(error)
         }
         switch state {
-        case .empty: throw .noDatabase
+        case .empty: throw none
         case .older: throw .older
-        case .versioned(let version): guard version <= Schema.version else { throw .newer }
+        case .versioned: break
         }
     }
 
@@ -61,20 +65,17 @@ package enum StoredCountsError: Error, Equatable, CustomStringConvertible {
     case noDatabase
     /// It was made by the relay that was in the field before this one.
     case older
-    /// It was made by a newer relay.
-    case newer
-    /// It is no database of this relay's.
-    case notOurs
-    /// The database engine failed.
-    case store(StoreError)
+    /// There is no database, or an empty one, and the relay's secret shows that there was one.
+    case lost
+    /// A start would not take it either.
+    case refused(StoreOpenError)
 
     package var description: String {
         switch self {
         case .noDatabase: "there is no push.db yet; a relay makes one at its first start"
         case .older: "push.db is an older relay's; start this one once, and it takes it over"
-        case .newer: "push.db was written by a newer relay; ask that one"
-        case .notOurs: "push.db is no database of the relay's"
-        case .store(let error): error.description
+        case .lost: "push.db is missing or empty, but secret.key is there; if phones had registered, restore push.db"
+        case .refused(let error): error.description
         }
     }
 }

@@ -15,9 +15,9 @@ struct Program {
         case .stats(let days, let asJSON):
             exit(Stats.run(days: days, asJSON: asJSON))
         case .showVersion:
-            StandardOutputText.write(Settings.versionOfProcess())
+            exit(StandardOutputText.write(Settings.versionOfProcess()) ? 0 : StandardOutputText.lost)
         case .showHelp:
-            StandardOutputText.write(Command.help)
+            exit(StandardOutputText.write(Command.help) ? 0 : StandardOutputText.lost)
         case .misunderstood(let argument, let status):
             StandardError.write("gryt-push: what is \(argument)? Try gryt-push --help.")
             exit(status)

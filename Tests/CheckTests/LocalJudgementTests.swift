@@ -52,6 +52,7 @@ struct LocalJudgementTests {
             PlaceExamination.judge(database)
         }
         expect(judge(.success(.none)), .ok, "none yet")
+        expect(judge(.success(.lost(trace: "secret.key"))), .warning, "secret.key is there", "restore push.db")
         expect(judge(.success(.older(.all))), .ok, "older relay's")
         let counts = DeviceCounts(ios: 3, android: 4)
         expect(
@@ -62,7 +63,11 @@ struct LocalJudgementTests {
             (.damaged, "damaged", "docs/backup.md"), (.notADatabase, "not a database", "docs/backup.md"),
             (.newer(found: 7, known: 1), "schema 7", "run that relay"), (.otherProgram, "another program", "DATA_DIR"),
             (.logDamaged, "push.db-wal", "restore"), (.logWithoutDatabase, "push.db-wal", "restore"),
-            (.notAFile, "regular file", "move away"), (.directory(errno: 13), "Permission denied", "own it"),
+            (.notAFile("push.db"), "push.db is not a regular file", "restore"),
+            (.notAFile("push.db-shm"), "push.db-shm is not a regular file", "move away"),
+            (.unreadable(errno: 13), "cannot be read: Permission denied", "as the user"),
+            (.deadLink(errno: 40), "Too many levels of symbolic links", "mount"),
+            (.directory(errno: 13), "Permission denied", "own it"),
             (.store(.busy), "another process", "end whatever"), (.store(.readOnly), "written", "as the user"),
             (.store(.failed(code: 10)), "10", "log"),
         ] as [(StoreOpenError, String, String)] {
@@ -82,6 +87,14 @@ struct LocalJudgementTests {
         expect(PlaceExamination.judge(.failure(.otherSecret), isGiven: true), .wrong, "not the secret", "restore")
         expect(PlaceExamination.judge(.failure(.secret(.lost)), isGiven: false), .wrong, "is gone", "backup")
         expect(PlaceExamination.judge(.failure(.secret(.empty)), isGiven: false), .wrong, "is empty", "backup")
+        for (errno, seen, advice) in [
+            (13, "Permission denied", "as the user"), (1, "not permitted", "chown"), (5, "Input", "log"),
+        ] {
+            let judgement = PlaceExamination.judge(
+                .failure(.secret(.file(.open, errno: Int32(errno)))), isGiven: false)
+            expect(judgement, .wrong, seen, advice)
+            #expect(judgement.advice?.contains("restore") == false)
+        }
     }
 
     @Test(arguments: [(0o600, true), (0o640, true), (0o660, true), (0o644, false), (0o602, false), (0o606, false)])

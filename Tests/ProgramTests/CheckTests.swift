@@ -128,6 +128,14 @@ struct CheckTests {
                     "apns_sandbox", "oauth", "fcm", "clock",
                 ])
             #expect(simulator.books().services.mapValues(\.connectionsOpened) == before)
+            // All is well, and nobody has heard of it.
+            let unheard = try await ChildProcess(
+                "/bin/sh",
+                arguments: ["-c", "exec \"$0\" check --offline >/dev/full", try RelayUnderTest.programPath()],
+                environment: RelayUnderTest.usual.merging(settings) { $1 }, directory: directory
+            ).end()
+            #expect(unheard.status == 1)
+            #expect(unheard.errorText.contains("cannot be written: No space left"))
         }
     }
 

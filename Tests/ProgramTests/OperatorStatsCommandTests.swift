@@ -51,7 +51,7 @@ struct OperatorStatsCommandTests {
     @Test func `it touches neither another program's database nor an older relay's`() async throws {
         let directory = ScratchDirectory()
         directory.write("not a database at all, and long enough to be looked at as one", to: "data/push.db")
-        #expect(try await run([], in: directory).errorText.contains("no database of the relay's"))
+        #expect(try await run([], in: directory).errorText.contains("push.db is not a database"))
         #expect(directory.text("data/push.db").hasPrefix("not a database"))
 
         let older = ScratchDirectory()
@@ -68,6 +68,37 @@ struct OperatorStatsCommandTests {
         #expect(record.status == 1)
         #expect(record.errorText.contains("an older relay's"))
         #expect(older.bytes("data/push.db") == before)
+    }
+
+    @Test(arguments: [
+        ("mkdir data; mkfifo data/push.db", "push.db is not a regular file"),
+        ("mkdir data; ln -s push.db data/push.db", "push.db is a link that leads nowhere: Too many levels"),
+        ("mkdir data; echo log > data/push.db-wal", "push.db is missing or empty, but push.db-wal is there"),
+        ("mkdir data; : > data/secret.key", "push.db is missing or empty, but secret.key is there"),
+        ("mkdir data; echo x > data/push.db; chmod 0 data/push.db", "push.db cannot be read: Permission denied"),
+        ("mkdir -m 0 data", "cannot be used: Permission denied"), ("touch data", "cannot be used: Not a directory"),
+    ])
+    func `what a start would refuse is told in its words, and waited for by nobody`(
+        script: String, says: String
+    ) async throws {
+        let directory = ScratchDirectory()
+        try #require(shell("cd '\(directory.path)' && \(script)") == 0)
+        let record = try await unprivileged([:], in: directory, arguments: ["stats"]).end()
+        #expect(record.status == 1)
+        #expect(record.outputText == "")
+        #expect(record.errorText.hasPrefix("gryt-push: data: \(says)"), "\(record.errorText)")
+    }
+
+    @Test(arguments: ["stats", "--help", "--version"])
+    func `what cannot be printed is not told as printed`(command: String) async throws {
+        let directory = ScratchDirectory()
+        try await RelayUnderTest([:], in: directory).end()
+        let record = try await ChildProcess(
+            "/bin/sh", arguments: ["-c", "exec \"$0\" \(command) >/dev/full", try RelayUnderTest.programPath()],
+            environment: RelayUnderTest.usual, directory: directory
+        ).end()
+        #expect(record.status == 1)
+        #expect(record.errorText == "gryt-push: the output cannot be written: No space left on device\n")
     }
 
     @Test(arguments: [["--days"], ["--days", "0"], ["--days", "3661"], ["--days", "x"], ["--weekly"]])

@@ -185,6 +185,16 @@ struct StartTests {
         let other = try await RelayUnderTest.spawn([:], in: directory, arguments: ["--port", "80"]).end()
         #expect(other.status == 64)
         #expect(other.outputText == "")
+        for arguments in [["serve", "--help"], ["stats", "--help"], ["check", "-h"], ["health", "--help"]] {
+            let again = try await RelayUnderTest.spawn([:], in: directory, arguments: arguments).end()
+            #expect(again.status == 0)
+            #expect(again.outputText == help.outputText)
+        }
+        for command in ["serve", "--version", "--help"] {
+            let extra = try await RelayUnderTest.spawn([:], in: directory, arguments: [command, "extra"]).end()
+            #expect(extra.status == 64)
+            #expect(extra.errorText == "gryt-push: what is extra? Try gryt-push --help.\n")
+        }
         #expect(shell("test -e '\(directory.path)/data'") != 0)
     }
 }

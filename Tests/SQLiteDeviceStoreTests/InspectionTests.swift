@@ -88,7 +88,12 @@ struct InspectionTests {
     @Test(arguments: [
         ("head -c 20000 /dev/urandom > push.db", StoreOpenError.notADatabase),
         ("dd if=/dev/urandom of=push.db bs=4096 seek=2 count=1 conv=notrunc 2>/dev/null", .damaged),
-        ("rm push.db; mkdir push.db", .notAFile), ("rm push.db; mkfifo push.db", .notAFile),
+        ("rm push.db; mkdir push.db", .notAFile("push.db")), ("rm push.db; mkfifo push.db", .notAFile("push.db")),
+        ("mkfifo push.db-shm", .notAFile("push.db-shm")), ("mkfifo push.db-wal", .notAFile("push.db-wal")),
+        ("mkdir push.db-journal", .notAFile("push.db-journal")),
+        ("ln -s nowhere push.db-shm", .notAFile("push.db-shm")),
+        ("rm push.db; ln -s push.db push.db", .deadLink(errno: ELOOP)),
+        ("rm push.db; ln -s nowhere push.db", .deadLink(errno: ENOENT)),
         (": > push.db; head -c 100 /dev/urandom > push.db-wal", .logWithoutDatabase),
         ("head -c 100 /dev/urandom > push.db-wal", .logDamaged),
         ("rm push.db; sqlite3 push.db 'CREATE TABLE notes (text)'", .otherProgram),
@@ -103,5 +108,27 @@ struct InspectionTests {
         #expect(look().database == .failure(error))
         #expect(listing() == before)
         #expect(throws: error) { try scratch.open() }
+        // Damage within is met by whoever reads it; the rest is told before anything is read.
+        guard error != .damaged else { return }
+        #expect(throws: StoredCountsError.refused(error)) {
+            try StoredCounts.read(directory: scratch.path, from: UTCDay(number: 0))
+        }
+    }
+
+    @Test func `a database that is gone is told from one that never was`() async throws {
+        try await scratch.withStore { _, _ in }
+        shell("rm '\(scratch.path)/push.db'")
+        #expect(look().database == .success(.lost(trace: "secret.key")))
+        #expect(look().secret == .success(DatabaseInspection.Secret(state: .unproven)))
+        #expect(throws: StoredCountsError.lost) {
+            try StoredCounts.read(directory: scratch.path, from: UTCDay(number: 0))
+        }
+        shell(": > '\(scratch.path)/push.db'")
+        #expect(look().database == .success(.lost(trace: "secret.key")))
+        // Whoever gives the secret has no file of it.
+        #expect(look(.given(.generate())).database == .success(.none))
+        shell("rm '\(scratch.path)/push.db' '\(scratch.path)/secret.key'; : > '\(scratch.path)/push.db-wal'")
+        #expect(look(.given(.generate())).database == .success(.lost(trace: "push.db-wal")))
+        #expect(!scratch.exists("push.db") && !scratch.exists("secret.key"))
     }
 }

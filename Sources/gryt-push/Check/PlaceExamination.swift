@@ -1,4 +1,5 @@
 import DeviceStore
+import Glibc
 import SQLiteDeviceStore
 
 /// Judges `DATA_DIR` and what is in it.
@@ -41,6 +42,10 @@ enum PlaceExamination {
     static func judge(_ database: Result<DatabaseInspection.Database, StoreOpenError>) -> Judgement {
         switch database {
         case .success(.none): .ok("there is none yet; the first start makes it")
+        case .success(.lost(let trace)):
+            .warning(
+                "push.db is missing or empty, but \(trace) is there, so there was one",
+                "if phones had registered, restore push.db (docs/backup.md); to begin anew, remove \(trace) too")
         case .success(.older(let reading)):
             .ok("an older relay's, which the first start takes over; \(words(reading))")
         case .success(.ours(let counts, let reading)):
@@ -80,7 +85,9 @@ enum PlaceExamination {
         switch error {
         case .directory(let errno): "DATA_DIR cannot be used: \(SystemFile.reason(errno))"
         case .notADatabase: "push.db is not a database, or is damaged at its beginning"
-        case .notAFile: "push.db is not a regular file"
+        case .notAFile(let name): "\(name) is not a regular file"
+        case .deadLink(let errno): "push.db is a link that leads nowhere: \(SystemFile.reason(errno))"
+        case .unreadable(let errno): "push.db cannot be read: \(SystemFile.reason(errno))"
         case .logWithoutDatabase: "push.db is missing or empty, and push.db-wal may hold registrations"
         case .logDamaged: "push.db-wal is damaged"
         case .damaged: "push.db is damaged"
@@ -97,12 +104,18 @@ enum PlaceExamination {
         case .directory(let errno): advice(errno: errno)
         case .notADatabase, .damaged:
             "stop the relay, and restore the file or save what can be read, as docs/backup.md says"
-        case .notAFile: "move away what stands in its place, and restore the file"
+        case .notAFile(let name): StoreOpenError.advice(onPlaceOf: name)
+        case .deadLink: StoreOpenError.adviceOnDeadLink
+        case .unreadable: StoreOpenError.adviceOnUnreadable
         case .logWithoutDatabase: "restore push.db, or move push.db-wal away to begin anew"
         case .logDamaged: "restore it, or move it away to go on without what it holds"
         case .otherProgram: "name another DATA_DIR"
         case .newer: "run that relay, or restore a backup from before it"
         case .secret(.lost), .otherSecret: "restore RELAY_SECRET or secret.key from the backup (docs/backup.md)"
+        case .secret(.file(_, errno: EACCES)), .secret(.file(_, errno: EPERM)):
+            "run the check as the user that the relay runs as, who must own the file (chown)"
+        case .secret(.file): "look into the system's log (docs/disk.md)"
+        case .secret(.notAFile): "move away what stands in its place, and restore the file (docs/backup.md)"
         case .secret: "restore it from the backup (docs/backup.md)"
         case .store(.busy): "end whatever else has push.db open"
         case .store(.readOnly): "run the check as the user that the relay runs as, who must own the file"

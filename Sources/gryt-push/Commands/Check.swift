@@ -91,9 +91,10 @@ struct Check {
     private func finish(_ findings: [Finding]) -> Never {
         board.claimEnd()
         let report = CheckReport(findings)
-        StandardOutputText.write(options.asJSON ? report.json : Self.introduction(options) + report.text)
+        let isPrinted = StandardOutputText.write(
+            options.asJSON ? report.json : Self.introduction(options) + report.text)
         // Not exit(): the loop's thread still runs.
-        _exit(report.status(isStrict: options.isStrict))
+        _exit(isPrinted ? report.status(isStrict: options.isStrict) : StandardOutputText.lost)
     }
 
     private static func introduction(_ options: Options) -> String {

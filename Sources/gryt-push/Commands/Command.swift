@@ -16,18 +16,25 @@ enum Command: Equatable {
 
     /// Reads the arguments after the program's name.
     init(_ arguments: [String]) {
-        switch arguments {
-        case [], ["serve"]: self = .serve
-        case ["--version"], ["version"]: self = .showVersion
-        case ["--help"], ["-h"], ["help"]: self = .showHelp
-        default:
-            let rest = arguments.dropFirst()
-            switch arguments.first {
-            case "check": self = Self.check(rest)
-            case "health": self = Self.health(rest)
-            case "stats": self = Self.stats(rest)
-            default: self = .misunderstood(arguments.first ?? "", status: Self.badUsage)
-            }
+        let rest = arguments.dropFirst()
+        switch arguments.first {
+        case nil: self = .serve
+        case "serve": self = Self.alone(.serve, rest)
+        case "check": self = Self.check(rest)
+        case "health": self = Self.health(rest)
+        case "stats": self = Self.stats(rest)
+        case "--version", "version": self = Self.alone(.showVersion, rest)
+        case "--help", "-h", "help": self = Self.alone(.showHelp, rest)
+        case let other?: self = .misunderstood(other, status: Self.badUsage)
+        }
+    }
+
+    /// A command that has no options of its own.
+    private static func alone(_ command: Command, _ arguments: ArraySlice<String>) -> Command {
+        switch arguments.first {
+        case nil: command
+        case "--help", "-h": .showHelp
+        case let other?: .misunderstood(other, status: badUsage)
         }
     }
 
@@ -76,6 +83,7 @@ enum Command: Equatable {
                     DailyStatistics.days.contains(number)
                 else { return .misunderstood("--days without a number from 1 to 3660", status: badUsage) }
                 days = number
+            case "--help", "-h": return .showHelp
             default: return .misunderstood(argument, status: badUsage)
             }
         }
@@ -89,15 +97,17 @@ enum Command: Equatable {
           gryt-push check [--offline] [--json] [--strict]
                                  whether it would work: settings, keys, DATA_DIR, ports, and whether Apple and Google
                                  take the credentials; nothing is delivered to anybody. 0: yes, 1: something is wrong
-                                 (--strict: or warned about), 2: not understood
+                                 (--strict: or warned about)
           gryt-push health [--ready] [--timeout SECONDS]
                                  whether the relay on this machine answers (--ready: is ready, by METRICS_PORT), within
                                  2 s. 0: yes, 1: no, 2: the settings do not say where it is
           gryt-push stats [--days N] [--json]
-                                 what was counted over the last N days (30), from DATA_DIR, relay running or not
+                                 what was counted over the last N days (30), from DATA_DIR, relay running or not. 0: printed,
+                                 1: they cannot be read, 78: a setting cannot be right
           gryt-push --version
           gryt-push --help
 
+        A command line that is not understood ends with 2 after check and health, and with 64 otherwise.
         Settings come from the environment and from a .env file in the working directory; .env.example names them all.
         """
 }

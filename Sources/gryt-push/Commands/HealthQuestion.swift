@@ -32,7 +32,8 @@ enum HealthQuestion {
         }
         let answer = LoopbackRequest.get(place.path, ofListener: place.host, port: place.port, within: options.bound)
         let (line, isWell) = verdict(answer, at: place, asksReadiness: options.asksReadiness)
-        if isWell { StandardOutputText.write(line) } else { StandardError.write(line) }
+        // The status is the answer, whether or not anybody can read the line.
+        if isWell { _ = StandardOutputText.write(line) } else { StandardError.write(line) }
         return isWell ? 0 : 1
     }
 

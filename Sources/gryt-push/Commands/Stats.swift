@@ -19,9 +19,9 @@ enum Stats {
         do throws(StoredCountsError) {
             let (devices, daily) = try StoredCounts.read(directory: directory, from: first)
             let statistics = DailyStatistics(from: first, devices: devices, daily: daily)
-            StandardOutputText.write(
+            let isPrinted = StandardOutputText.write(
                 asJSON ? OperatorDocuments.statistics(statistics) : StatsTable.text(statistics, today: today))
-            return 0
+            return isPrinted ? 0 : StandardOutputText.lost
         } catch {
             StandardError.write("gryt-push: \(directory): \(error)")
             return Serve.cannotStart
