@@ -40,18 +40,8 @@ struct HealthTests {
     }
 
     @Test func `on a socket that a service manager has handed over it asks where PORT says`() async throws {
-        let port = try freePort()
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let (descriptor, port) = try loopbackListener()
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        address.sin_port = port.bigEndian
-        let isListening = unsafe withUnsafeBytes(of: &address) { bytes in
-            let pointer = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-            return unsafe bind(descriptor, pointer, socklen_t(bytes.count)) == 0 && listen(descriptor, 128) == 0
-        }
-        try #require(isListening)
         let settings = ["LISTEN_FDS": "1", "LISTEN_PID": "$$", "PORT": String(port), "WORKERS": "1"]
         let relay = try await RelayUnderTest(settings, handing: [descriptor])
         #expect(try await ask(["PORT": String(port)]).status == 0)
@@ -75,19 +65,8 @@ struct HealthTests {
     }
 
     @Test func `one that does not answer is waited for no longer than is asked for`() async throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let (descriptor, port) = try loopbackListener()
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = unsafe withUnsafeMutableBytes(of: &address) { bytes in
-            let pointer = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-            return unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 128) == 0
-                && getsockname(descriptor, pointer, &size) == 0
-        }
-        try #require(isListening)
-        let port = UInt16(bigEndian: address.sin_port)
         let record = try await ask(["PORT": String(port)], ["--timeout", "1"])
         #expect(record.status == 1)
         #expect(

@@ -65,16 +65,23 @@ struct Scrape: Sendable {
 
 /// A port that nobody has at this moment.
 func freePort() throws -> UInt16 {
+    let (descriptor, port) = try loopbackListener()
+    close(descriptor)
+    return port
+}
+
+/// A listening socket on a port of the kernel's choice, which nobody answers on. The caller closes it.
+func loopbackListener() throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+    let isListening = unsafe withUnsafeMutableBytes(of: &address) { bytes in
         let pointer = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-        return unsafe bind(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
+        return unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 128) == 0
+            && getsockname(descriptor, pointer, &size) == 0
     }
-    guard isBound else { throw ProcessFault(call: "bind", errno: errno) }
-    return UInt16(bigEndian: address.sin_port)
+    guard isListening else { throw ProcessFault(call: "listen", errno: errno) }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
 }

@@ -5,25 +5,9 @@ import Testing
 /// The relay under a service manager that hands it sockets and wants to hear from it, as systemd does.
 @Suite(.timeLimit(.minutes(3)))
 struct ServiceManagerTests {
-    /// A listening socket on a port of the kernel's choice, as a manager has it.
-    private func listener() throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = unsafe withUnsafeMutableBytes(of: &address) { bytes in
-            let pointer = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-            return unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 128) == 0
-                && getsockname(descriptor, pointer, &size) == 0
-        }
-        try #require(isListening)
-        return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
-
     @Test func `no request fails while relays follow one another on a socket that the manager keeps`() async throws {
         let directory = ScratchDirectory()
-        let (descriptor, port) = try listener()
+        let (descriptor, port) = try loopbackListener()
         defer { close(descriptor) }
         try await Stage.run { stage in
             // PORT says otherwise, and the socket counts.
@@ -46,8 +30,8 @@ struct ServiceManagerTests {
     }
 
     @Test func `sockets are told apart by name, and those of another process are not looked at`() async throws {
-        let (first, publicPort) = try listener()
-        let (second, operatorPort) = try listener()
+        let (first, publicPort) = try loopbackListener()
+        let (second, operatorPort) = try loopbackListener()
         defer {
             close(first)
             close(second)
