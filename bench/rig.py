@@ -64,6 +64,27 @@ def memory(pid):
     return found
 
 
+SPIN = """
+import sys, time
+end, last, gaps = time.monotonic_ns() + int(sys.argv[1]) * 10**9, time.monotonic_ns(), []
+while last < end:
+    now = time.monotonic_ns()
+    if now - last > 500_000:
+        gaps.append((now - last) / 1e6)
+    last = now
+print(len(gaps), max(gaps, default=0), sum(gaps))
+"""
+
+
+def stalls(core=0, seconds=3):
+    """How the machine itself stands still: a program that does nothing but look at the clock, alone on a core, and how often
+    a second it does not get to for half a millisecond. A virtual machine's host does that, and whatever is measured on the
+    core is late with it."""
+    count, longest, lost = map(float, run(*pinned(core), sys.executable, "-c", SPIN, seconds).stdout.split())
+    return (f"alone on its core, a program that only looks at the clock misses it for 0.5 ms or more {count / seconds:.1f} times a "
+            f"second, for {longest:.1f} ms at the longest, for {lost / seconds / 10:.2f} % of the time in all")
+
+
 def wait_for(port, what, seconds=20):
     deadline = time.monotonic() + seconds
     while True:
