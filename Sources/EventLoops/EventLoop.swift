@@ -33,10 +33,7 @@ import Synchronization
     private let thread = Mutex<pthread_t?>(nil)
 
     // Loop thread only.
-    private var jobs: [UnownedJob] = []
-    private var runningJobs: [UnownedJob] = []
-    private var turnEnds: [any TurnEnd] = []
-    private var runningTurnEnds: [any TurnEnd] = []
+    private var work = TurnWork()
     private var wakeWatcher: OpaquePointer?
 
     /// What other threads hand over. `awake` is true while a wake-up is on its way, so that a thousand jobs cost one.
@@ -111,33 +108,29 @@ import Synchronization
         threadIdentity.store(UInt(pthread_self()), ordering: .releasing)
         unsafe name.withCString { unsafe gryt_name_this_thread($0) }
         while !stopRequested.load(ordering: .acquiring) {
-            let flags = EVLOOP_ONCE | (jobs.isEmpty && turnEnds.isEmpty ? 0 : EVLOOP_NONBLOCK)
+            let flags = EVLOOP_ONCE | (work.rest == .nothing ? 0 : EVLOOP_NONBLOCK)
             unsafe _ = event_base_loop(base, flags)
-            for _ in 0..<Self.roundsPerTurn {
-                runJobs()
-                runTurnEnds()
-                if jobs.isEmpty { break }
+            var rest = work.rest
+            for _ in 0..<Self.roundsPerTurn where rest != .nothing {
+                while rest == .jobs { rest = runJobs() }
+                if rest == .ends { rest = runTurnEnds() }
+                if rest != .jobs { break }
             }
         }
     }
 
-    private func runJobs() {
-        while !jobs.isEmpty {
-            swap(&jobs, &runningJobs)
-            for job in runningJobs {
-                unsafe job.runSynchronously(
-                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-            }
-            runningJobs.removeAll(keepingCapacity: true)
-            if !turnEnds.isEmpty { break }
+    private func runJobs() -> TurnWork.Rest {
+        let jobs = work.takeJobs()
+        for job in jobs {
+            unsafe job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
         }
+        return work.finish(consume jobs)
     }
 
-    private func runTurnEnds() {
-        guard !turnEnds.isEmpty else { return }
-        swap(&turnEnds, &runningTurnEnds)
-        for end in runningTurnEnds { end.turnEnds() }
-        runningTurnEnds.removeAll(keepingCapacity: true)
+    private func runTurnEnds() -> TurnWork.Rest {
+        let ends = work.takeEnds()
+        for end in ends { end.turnEnds() }
+        return work.finish(consume ends)
     }
 
     fileprivate func takeInbox() {
@@ -145,7 +138,7 @@ import Synchronization
         unsafe _ = read(wakeDescriptor, &value, 8)
         inbox.withLock { inbox in
             inbox.awake = false
-            jobs.append(contentsOf: inbox.jobs)
+            work.add(inbox.jobs)
             inbox.jobs.removeAll(keepingCapacity: inbox.jobs.count <= 4096)
         }
     }
@@ -161,7 +154,7 @@ import Synchronization
     /// the asker keeps a flag.
     package func atTurnEnd(_ end: any TurnEnd) {
         preconditionOnLoop()
-        turnEnds.append(end)
+        work.add(end)
     }
 
     // MARK: Threads
@@ -182,7 +175,7 @@ import Synchronization
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if isOnLoop {
-            jobs.append(job)
+            work.add(job)
             return
         }
         let mustWake = inbox.withLock { inbox in
