@@ -43,6 +43,30 @@ package struct DailyCount: Sendable, Hashable, Comparable {
         self.kind = kind
     }
 
+    /// One number for all: by themselves the words would be hashed letter by letter, with every push.
+    package func hash(into hasher: inout Hasher) {
+        let event: Int32 =
+            switch event {
+            case .sent: 0
+            case .registered: 1
+            case .gone: 2
+            case .failed: 3
+            }
+        let platform: Int32 =
+            switch platform {
+            case .ios: 0
+            case .android: 4
+            }
+        let kind: Int32 =
+            switch kind {
+            case nil: 0
+            case .mention: 8
+            case .dm: 16
+            case .message: 24
+            }
+        hasher.combine(Int64(day.number) << 32 | Int64(event | platform | kind))
+    }
+
     /// By day, event, platform and kind, the latter three by the alphabet; no kind comes first. The order of `/stats`.
     package static func < (left: DailyCount, right: DailyCount) -> Bool {
         (left.day, left.event.rawValue, left.platform.rawValue, left.kind?.rawValue ?? "")

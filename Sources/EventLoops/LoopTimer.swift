@@ -29,8 +29,9 @@ import CLibevent
     /// libevent reads the coarse clock, which spares a system call a turn; the timer may fire some four milliseconds early.
     package func arm(after duration: Duration) {
         loop.preconditionOnLoop()
-        let whole = max(duration, .zero).components
-        var interval = timeval(tv_sec: Int(whole.seconds), tv_usec: Int(whole.attoseconds / 1_000_000_000_000))
+        let microseconds = max(duration, .zero).attoseconds / 1_000_000_000_000
+        let (seconds, rest) = Int(clamping: microseconds).quotientAndRemainder(dividingBy: 1_000_000)
+        var interval = timeval(tv_sec: seconds, tv_usec: rest)
         unsafe event_add(event, &interval)
     }
 

@@ -14,47 +14,60 @@ import CNghttp2
         _ body: (UnsafeBufferPointer<nghttp2_nv>) -> Int32
     ) -> Int32 {
         text.removeAll(keepingCapacity: true)
-        append(request.path)
-        append(authority)
-        for header in request.headers { append(header.value) }
         unsafe fields.removeAll(keepingCapacity: true)
+        unsafe fields.append(field(":method", fixed: request.method))
+        unsafe fields.append(field(":scheme", fixed: "https"))
+        unsafe fields.append(field(":path", length: append(request.path), flags: 0))
+        unsafe fields.append(field(":authority", length: append(authority), flags: 0))
+        for header in request.headers {
+            let flags = header.indexing.flags(isFirstRequest: isFirst)
+            unsafe fields.append(field(header.name, length: append(header.value), flags: flags))
+        }
         return unsafe text.withUnsafeMutableBufferPointer { values -> Int32 in
-            guard var value = values.baseAddress else { return -1 }
             defer { unsafe values.update(repeating: 0) }
-            let method = request.method
-            unsafe fields.append(field(":method", method.utf8Start, method.utf8CodeUnitCount, flags: 0))
-            let scheme: StaticString = "https"
-            unsafe fields.append(field(":scheme", scheme.utf8Start, scheme.utf8CodeUnitCount, flags: 0))
-            unsafe fields.append(field(":path", value, request.path.utf8.count, flags: 0))
-            unsafe value += request.path.utf8.count
-            unsafe fields.append(field(":authority", value, authority.utf8.count, flags: 0))
-            unsafe value += authority.utf8.count
-            for header in request.headers {
-                let count = header.value.utf8.count
-                let flags = header.indexing.flags(isFirstRequest: isFirst)
-                unsafe fields.append(field(header.name, value, count, flags: flags))
-                unsafe value += count
+            return unsafe fields.withUnsafeMutableBufferPointer { fields in
+                unsafe place(&fields, in: values)
+                return unsafe body(UnsafeBufferPointer(fields))
             }
-            return unsafe fields.withUnsafeBufferPointer { unsafe body($0) }
         }
     }
 
-    private mutating func append(_ string: String) {
+    /// Adds a value to the text; its length in bytes.
+    private mutating func append(_ string: String) -> Int {
+        let before = text.count
         let isDone: Void? = unsafe string.utf8.withContiguousStorageIfAvailable { bytes in
             unsafe text.append(contentsOf: bytes)
         }
         if isDone == nil { text.append(contentsOf: string.utf8) }
+        return text.count - before
     }
 }
 
-/// Names are static and in lower case, so nghttp2 need not copy them; values live until the call ends, so it must.
-private func field(
-    _ name: StaticString, _ value: UnsafePointer<UInt8>, _ count: Int, flags: UInt32
-) -> nghttp2_nv {
+/// Says of the fields that have none yet where their values are: one after the other in the text, which moves no more.
+private func place(
+    _ fields: inout UnsafeMutableBufferPointer<nghttp2_nv>, in values: UnsafeMutableBufferPointer<UInt8>
+) {
+    var next = values.baseAddress
+    for index in fields.indices where unsafe fields[index].value == nil {
+        unsafe fields[index].value = next
+        unsafe next = next?.advanced(by: fields[index].valuelen)
+    }
+}
+
+/// A field whose value is static too.
+private func field(_ name: StaticString, fixed value: StaticString) -> nghttp2_nv {
+    var field = unsafe field(name, length: value.utf8CodeUnitCount, flags: 0)
+    unsafe field.value = UnsafeMutablePointer(mutating: value.utf8Start)
+    return unsafe field
+}
+
+/// A field whose value is yet to be placed. Names are static and in lower case, so nghttp2 need not copy them; values live
+/// until the call ends, so it must.
+private func field(_ name: StaticString, length: Int, flags: UInt32) -> nghttp2_nv {
     let all = UInt8(flags | NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
     return unsafe nghttp2_nv(
-        name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value),
-        namelen: name.utf8CodeUnitCount, valuelen: count, flags: all)
+        name: UnsafeMutablePointer(mutating: name.utf8Start), value: nil, namelen: name.utf8CodeUnitCount,
+        valuelen: length, flags: all)
 }
 
 extension HTTP2HeaderIndexing {

@@ -37,10 +37,7 @@ struct Moment: Sendable, Comparable, Hashable {
 extension Duration {
     /// Rounded towards zero and held between 0 and 100 years, which is for ever to a connection.
     var wholeNanoseconds: Int64 {
-        let century: Int64 = 3_155_760_000
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        guard seconds < century else { return century * 1_000_000_000 }
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        let century: Int128 = 3_155_760_000_000_000_000
+        return Int64(min(max(attoseconds / 1_000_000_000, 0), century))
     }
 }

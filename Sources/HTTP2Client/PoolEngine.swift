@@ -139,6 +139,7 @@ import EventLoops
 
     /// Sends what waits, as far as there is room.
     func fill() {
+        guard waitingCount > 0 else { return }
         for line in WaitingLine.allCases {
             while let slot = waiting.first(of: line.rawValue) {
                 let exchange = exchanges[slot]

@@ -149,9 +149,7 @@ extension Duration {
     }
 
     /// Rounded towards zero.
-    package var wholeNanoseconds: Int64 {
-        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
-    }
+    package var wholeNanoseconds: Int64 { Int64(attoseconds / 1_000_000_000) }
 
     /// Rounded up and at least one: what `Retry-After` says.
     package var secondsRoundedUp: Int64 {

@@ -43,7 +43,7 @@ package struct Relay: Sendable {
 
     /// Rings a phone.
     package func push(_ request: PushRequest) async -> PushVerdict {
-        switch admitPush(from: request.client) {
+        switch admitPush(from: request.client, at: shared.clocks.monotonic()) {
         case .admitted: break
         case .refused(let retryAfter): return .addressLimited(retryAfter: retryAfter)
         case .crowded: return .overloaded
@@ -58,23 +58,24 @@ package struct Relay: Sendable {
         let platform = stored.device.token.platform
         // Taken before the capability's limit is asked, for a push that is shed must not count in it.
         guard let permit = shared.permits.take(for: platform) else { return .overloaded }
-        switch admitPush(to: stored.hash) {
+        let startedAt = shared.clocks.monotonic()
+        switch admitPush(to: stored.hash, at: startedAt) {
         case .admitted: break
         case .refused(let retryAfter): return .capabilityLimited(retryAfter: retryAfter)
         case .crowded: return .overloaded
         }
         guard let service = services.service(for: platform) else { return .platformUnavailable(platform) }
-        let startedAt = shared.clocks.monotonic()
-        let verdict = await ring(request, stored, through: service, permit)
+        let verdict = await ring(request, stored, through: service, permit, at: startedAt)
         observer?.pushed(verdict, platform, startedAt: startedAt, endedAt: shared.clocks.monotonic())
         return verdict
     }
 
     private func ring(
-        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService, _ permit: consuming Permit
+        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService, _ permit: consuming Permit,
+        at now: MonotonicInstant
     ) async -> PushVerdict {
         let askedAt = shared.clocks.wall()
-        let outcome = await deliver(request, to: stored, through: service)
+        let outcome = await deliver(request, to: stored, through: service, at: now)
         _ = consume permit
         return await conclude(outcome, for: stored, kind: request.kind, askedAt: askedAt)
     }

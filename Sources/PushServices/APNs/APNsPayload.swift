@@ -13,11 +13,7 @@ package enum APNsPayload {
     package static func compose(_ notification: PushNotification) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(200 + (notification.preview?.disclosed.utf8.count ?? 0))
-        json.appendPlain(#"{"aps":{"alert":{"title":""#)
-        json.appendPlain(Kind.title)
-        json.appendPlain(#"","body":""#)
-        json.appendPlain(notification.kind.body)
-        json.appendPlain(#""},"sound":"default","thread-id":""#)
+        json.append(contentsOf: openings[notification.kind])
         json.appendPlain(notification.tag.disclosed)
         json.appendPlain("\"")
         if notification.preview != nil { json.appendPlain(#","mutable-content":1"#) }
@@ -31,5 +27,11 @@ package enum APNsPayload {
         }
         json.appendPlain("}")
         return json
+    }
+
+    /// What comes before the thread's id, which the kind alone decides.
+    private static let openings = PerKind { kind in
+        Array(
+            #"{"aps":{"alert":{"title":"\#(Kind.title)","body":"\#(kind.body)"},"sound":"default","thread-id":""#.utf8)
     }
 }

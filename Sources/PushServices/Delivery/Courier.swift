@@ -3,7 +3,7 @@ import PushModel
 
 /// Takes one push to one pool: asks the breaker, sends, repeats what may be repeated, and says what became of it. Both
 /// services deliver by it, so that what is repeated is decided in one place.
-struct Courier: Sendable {
+final class Courier: Sendable {
     let platform: Platform
     let pool: any UpstreamPool
     let breaker: ServiceBreaker
@@ -14,6 +14,19 @@ struct Courier: Sendable {
     let remembersCredentials: Bool
     let clocks: Clocks
     let observer: any DeliveryObserver
+
+    init(
+        platform: Platform, pool: any UpstreamPool, breaker: ServiceBreaker, attemptTimeout: Duration,
+        remembersCredentials: Bool, clocks: Clocks, observer: any DeliveryObserver
+    ) {
+        self.platform = platform
+        self.pool = pool
+        self.breaker = breaker
+        self.attemptTimeout = attemptTimeout
+        self.remembersCredentials = remembersCredentials
+        self.clocks = clocks
+        self.observer = observer
+    }
 
     /// So long before the deadline a repeat that has not left is given up, so that the answer before it still reaches the
     /// sender.
@@ -65,7 +78,8 @@ struct Courier: Sendable {
             case .nothingNew: return standing?.conclusion ?? (.failed(.timeout, retryAfter: .seconds(5)), .unknown)
             case .impossible(let outcome, let health): return (outcome, health)
             }
-            let left = deadline.duration(since: clocks.monotonic())
+            let now = clocks.monotonic()
+            let left = deadline.duration(since: now)
             // Waiting for a credential has taken all the time. Sent now, the push would come after its sender was told that
             // it had failed.
             guard left > .zero else {
@@ -74,11 +88,9 @@ struct Courier: Sendable {
             let attempt = await Attempt.of(
                 request, on: pool, timeout: attemptTimeout,
                 leavingWithin: standing == nil ? left : max(left - Self.lastWord, .zero), avoiding: avoided,
-                number: attempts.number, clocks: clocks, interpreting: interpret)
+                number: attempts.number, at: now, clocks: clocks, interpreting: interpret)
             observer.attempted(attempt, platform: platform)
-            if case .answered(let answer, let response) = attempt.end, answer.condemnsConnection {
-                await pool.replace(response.connection)
-            }
+            if attempt.condemnsConnection, let connection = attempt.connection { await pool.replace(connection) }
             step = attempts.next(after: attempt.retry, at: attempt.endedAt)
             switch step {
             case .conclude:
@@ -86,10 +98,10 @@ struct Courier: Sendable {
                 return (attempt.neverLeft ? standing ?? attempt : attempt).conclusion
             case .again: break
             case .againElsewhere(let mayBeConnection):
-                avoided = attempt.response?.connection
+                avoided = attempt.connection
                 if mayBeConnection { suspect = avoided }
             case .againWithNewCredential where remembersCredentials:
-                avoided = attempt.response?.connection
+                avoided = attempt.connection
                 if let avoided { await pool.retire(avoided) }
             case .againWithNewCredential: break
             }

@@ -33,12 +33,7 @@ package enum FCMMessage {
             json.appendPlain(#""}}}"#)
             return json
         }
-        json.appendPlain(#","notification":{"title":""#)
-        json.appendPlain(Kind.title)
-        json.appendPlain(#"","body":""#)
-        json.appendPlain(notification.kind.body)
-        json.appendPlain(
-            #""},"android":{"priority":"high","notification":{"channel_id":"messages","sound":"default","tag":""#)
+        json.append(contentsOf: fixedTexts[notification.kind])
         json.appendPlain(notification.id.description)
         json.appendPlain(#""}},"data":{"c":""#)
         json.appendPlain(notification.tag.disclosed)
@@ -50,5 +45,13 @@ package enum FCMMessage {
         }
         json.appendPlain("}}}")
         return json
+    }
+
+    /// What Android shows, up to the tag, which the kind alone decides.
+    private static let fixedTexts = PerKind { kind in
+        Array(
+            (#","notification":{"title":"\#(Kind.title)","body":"\#(kind.body)"},"#
+                + #""android":{"priority":"high","notification":{"channel_id":"messages","sound":"default","tag":""#)
+                .utf8)
     }
 }

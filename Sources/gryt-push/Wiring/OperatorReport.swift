@@ -14,9 +14,10 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
     let log: Log
 
     func attempted(_ attempt: Attempt, platform: Platform) {
+        guard attempt.alarm != .none else { return }
         switch attempt.end {
         case .answered(let answer, let response):
-            switch answer.alarm {
+            switch attempt.alarm {
             case .none:
                 break
             case .count:
