@@ -22,8 +22,11 @@ package actor HTTPServer {
     private var drained: [CheckedContinuation<Void, Never>] = []
     private var drainTimer: LoopTimer?
 
+    // Private, and read by the property below: what another room may reach is checked for exclusive access each time.
+    private var running = 0
+
     /// The number of handlers that have not returned, among them those whose request was answered by the fallback.
-    package private(set) var handlersRunning = 0
+    package var handlersRunning: Int { running }
 
     /// Makes a server that does not accept yet. Traps where a bound of the configuration cannot work.
     package init(
@@ -115,7 +118,7 @@ package actor HTTPServer {
         switch handler.handle(request) {
         case .answered(let response): exchange.finish(with: response)
         case .awaited(let work):
-            handlersRunning += 1
+            running += 1
             // The exchange stays on the loop: the task runs there from its first step to its last.
             nonisolated(unsafe) let exchange = exchange
             Task(executorPreference: loop) { await self.finish(unsafe exchange, by: work) }
@@ -124,6 +127,6 @@ package actor HTTPServer {
 
     private func finish(_ exchange: HTTPExchange, by work: (HTTPExchange) async -> HTTPResponse) async {
         exchange.finish(with: await work(exchange))
-        handlersRunning -= 1
+        running -= 1
     }
 }
