@@ -3,10 +3,10 @@ import EventLoops
 /// One open connection: where it stands and what waits to be read or written. What is done with it stands in
 /// ``ServerLoop``. Loop thread.
 final class Connection {
-    /// Exits: `.waiting` leaves for `.receiving` with the first byte of a request; `.receiving` for `.answering` with
-    /// its last, or with a refusal; `.answering` for `.writing` where the socket does not take all of the answer. Once
-    /// the answer is out either leaves for `.waiting`, or for `.lingering` where the connection is to end: our side is
-    /// ended, and what still comes is read and dropped. `.closed` is last and can come at any time.
+    /// Exits: `.waiting` leaves for `.receiving` with the first bytes of a request, where more have to come; both leave
+    /// for `.answering` with its last, or with a refusal; `.answering` for `.writing` where the socket does not take all
+    /// of the answer. Once the answer is out either leaves for `.waiting`, or for `.lingering` where the connection is to
+    /// end: our side is ended, and what still comes is read and dropped. `.closed` is last and can come at any time.
     enum Phase { case waiting, receiving, answering, writing, lingering, closed }
 
     let descriptor: Int32

@@ -74,8 +74,8 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// What does not differ from one time that an answer is given to the next.
-private struct EncodedResponse: Sendable {
+/// What does not differ from one time that an answer is given to the next. A class, for an answer is copied on its way.
+private final class EncodedResponse: Sendable {
     /// The status line.
     let start: [UInt8]
     /// The fields and the empty line: what a HEAD gets.

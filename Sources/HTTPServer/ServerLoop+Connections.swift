@@ -70,13 +70,14 @@ extension ServerLoop {
         connection.isBeingRead = true
         while connection.phase == .waiting || connection.phase == .receiving, position < bytes.count {
             let progress = connection.reader.read(bytes, at: &position, rules: rules)
-            if connection.phase == .waiting, connection.reader.hasBegun {
-                connection.enter(.receiving, at: time)
+            let hasBegun = connection.reader.hasBegun
+            if hasBegun, !connection.isCounted {
                 connection.isCounted = true
                 exchangesInFlight += 1
             }
             switch progress {
             case .needsMore:
+                if hasBegun, connection.phase == .waiting { connection.enter(.receiving, at: time) }
                 if connection.reader.takesInvitation() { invite(connection) }
                 keep(bytes, from: position, of: connection)
                 position = bytes.count
