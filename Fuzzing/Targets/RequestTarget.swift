@@ -79,11 +79,11 @@ enum RequestTarget {
 
     private static func request(_ reader: RequestReader) -> RequestRulesAgain.Request {
         var reader = reader
-        let (isHTTP11, stays) = (reader.head.isHTTP11, reader.head.keepsConnection)
-        let request = reader.takeRequest(peer: PeerAddress(high: 0, low: 1))
+        let (request, form) = reader.takeRequest(peer: PeerAddress(high: 0, low: 1))
         return RequestRulesAgain.Request(
-            method: request.method.text, path: request.path, query: request.query, isHTTP11: isHTTP11,
-            body: request.body, retained: rules.names.flatMap { request.values(of: $0.name) }, stays: stays)
+            method: request.method.text, path: request.path, query: request.query, isHTTP11: form.isHTTP11,
+            body: request.body, retained: rules.names.flatMap { request.values(of: $0.name) },
+            stays: form.keepsConnection)
     }
 }
 

@@ -2,11 +2,11 @@
 ///
 /// Nearly all are added with the same duration, so each goes to the end of the list; adding and removing cost the same
 /// however many wait. A timer for each would cost an allocation and a heap operation.
-struct DeadlineList {
+final class DeadlineList {
     private(set) var first: HTTPExchange?
     private var last: HTTPExchange?
 
-    mutating func insert(_ exchange: HTTPExchange) {
+    func insert(_ exchange: HTTPExchange) {
         precondition(!exchange.isListed, "an exchange has one deadline")
         exchange.isListed = true
         var before = last
@@ -19,7 +19,7 @@ struct DeadlineList {
     }
 
     /// Does nothing to an exchange that is in no list.
-    mutating func remove(_ exchange: HTTPExchange) {
+    func remove(_ exchange: HTTPExchange) {
         guard exchange.isListed else { return }
         exchange.isListed = false
         let before = exchange.previous

@@ -7,14 +7,14 @@ struct DateLine {
     private var second: time_t = -1
     private var line: [UInt8] = []
 
-    /// The line of now, with its end.
-    mutating func now() -> [UInt8] {
+    /// Adds the line of now, with its end.
+    mutating func append(to output: inout [UInt8]) {
         let now = time(nil)
         if now != second {
             second = now
             line = Array("Date: \(httpDate(now))\r\n".utf8)
         }
-        return line
+        output += line
     }
 }
 

@@ -13,7 +13,8 @@ package final class HTTPExchange {
 
     // The fallback, and the exchange's place in the list of deadlines.
     private(set) var fallback: HTTPResponse?
-    private(set) var deadline = ContinuousClock.now
+    /// As ``ServerLoop/time`` has it.
+    private(set) var deadline = Duration.zero
     var next: HTTPExchange?
     unowned var previous: HTTPExchange?
     var isListed = false
@@ -40,8 +41,8 @@ package final class HTTPExchange {
         guard isHandled else { return }
         server.dropDeadline(of: self)
         fallback = response
-        deadline = .now + duration
-        server.keepDeadline(of: self)
+        deadline = server.time + duration
+        server.keepDeadline(of: self, for: duration)
     }
 
     /// Takes the handler's answer, which is dropped unless it is the first.
@@ -59,9 +60,11 @@ package final class HTTPExchange {
 
     /// The server is done with it.
     func end() {
-        isAbandoned = stage != .answered
+        if isHandled {
+            isAbandoned = true
+            server.dropDeadline(of: self)
+            fallback = nil
+        }
         stage = .ended
-        server.dropDeadline(of: self)
-        fallback = nil
     }
 }

@@ -61,7 +61,9 @@ package struct HTTPRequest: Sendable {
     /// `header` is a lower-case name out of ``HTTPServerConfiguration/retainedHeaders``; a field of any other name was
     /// never copied and has no values here. Bytes outside ASCII come as UTF-8, repaired where they are none.
     package func values(of header: String) -> [String] {
-        retained.filter { $0.name == header }.map(\.value)
+        var values: [String] = []
+        for field in retained where field.name == header { values.append(field.value) }
+        return values
     }
 
     /// The value of a field that came once; nil where it is absent or came more than once. As ``values(of:)`` otherwise.

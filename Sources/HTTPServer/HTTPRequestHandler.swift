@@ -1,16 +1,7 @@
 /// What the application does with requests.
 package protocol HTTPRequestHandler: Sendable {
-    /// The answer to a request that needs no waiting; nil hands the request to ``respond(to:exchange:)``. Called on the
-    /// loop, once for each request. Such an answer costs neither a task nor three system calls: it is for refusals that
-    /// come in floods.
-    func answerAtOnce(to request: HTTPRequest) -> HTTPResponse?
-
-    /// Answers a request. Called once for each that was not answered at once, in a task of its own that prefers the
-    /// loop, isolated to the server's actor: on the loop's thread.
-    ///
-    /// The answer is sent unless the exchange's fallback has been sent before or the connection is gone; then it is
-    /// dropped. A sender that hangs up meanwhile is not noticed: the handler always runs to its end.
-    func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse
+    /// Looks at a request and says what is done about it. Called on the loop, once for each; must not wait.
+    func handle(_ request: HTTPRequest) -> HTTPHandling
 
     /// The answer to what the server refuses by itself. Called on the loop; must not wait.
     ///
@@ -32,9 +23,19 @@ extension HTTPRequestHandler {
     /// No body is ignored.
     package func ignoresBody(of request: HTTPRequest) -> Bool { false }
 
-    /// Nothing is answered at once.
-    package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? { nil }
-
     /// Nobody is told.
     package func couldNotAccept(_ errno: Int32) {}
+}
+
+/// What is done about a request.
+package enum HTTPHandling {
+    /// This is the answer. It costs neither a task nor three system calls: it is for refusals that come in floods.
+    case answered(HTTPResponse)
+
+    /// The answer has to be waited for. The work is done in a task of its own that prefers the loop, isolated to the
+    /// server's actor: on the loop's thread.
+    ///
+    /// Its answer is sent unless the exchange's fallback has been sent before or the connection is gone; then it is
+    /// dropped. A sender that hangs up meanwhile is not noticed: the work is always done to its end.
+    case awaited(@Sendable (HTTPExchange) async -> HTTPResponse)
 }

@@ -29,75 +29,67 @@ package struct HTTPResponse: Sendable {
         HTTPResponse(status: status, headers: headers, body: body, encoded: EncodedResponse(self))
     }
 
-    /// What the answer says of the connection (RFC 9112 section 9.6).
-    enum Persistence {
-        /// HTTP/1.1 keeps it without a word.
-        case kept
-        /// HTTP/1.0 has to be told.
-        case keptByRequest
-        case closed
-
-        fileprivate var line: [UInt8] {
-            switch self {
-            case .kept: []
-            case .keptByRequest: Self.keepLine
-            case .closed: Self.closeLine
-            }
-        }
-
-        private static let keepLine = Array("Connection: keep-alive\r\n".utf8)
-        private static let closeLine = Array("Connection: close\r\n".utf8)
+    /// Adds the status line.
+    func appendStart(to output: inout [UInt8]) {
+        if let encoded { output += encoded.start } else { encodeStart(to: &output) }
     }
 
-    /// Adds the answer's bytes. The answer to a HEAD is without its body.
-    ///
-    /// - Parameter date: the `Date` line with its end.
-    func append(to output: inout [UInt8], date: [UInt8], persistence: Persistence, toHead: Bool) {
-        let encoded = self.encoded ?? EncodedResponse(self)
-        output += encoded.start
-        output += date
-        output += persistence.line
-        output += encoded.fields
-        if !toHead { output += body }
+    /// Adds the fields and the empty line, and the body where it is sent.
+    func appendRest(to output: inout [UInt8], withBody: Bool) {
+        if let encoded {
+            output += withBody ? encoded.fieldsAndBody : encoded.fields
+        } else {
+            encodeFields(to: &output)
+            if withBody { output += body }
+        }
+    }
+
+    // Piece by piece: texts that are put together first cost more than all the rest of a refusal.
+
+    fileprivate func encodeStart(to output: inout [UInt8]) {
+        output.append("HTTP/1.1 ")
+        output.append(decimal: status)
+        output.append(" ")
+        output.append(reasonPhrase(status))
+        output.append("\r\n")
+    }
+
+    fileprivate func encodeFields(to output: inout [UInt8]) {
+        for (name, value) in headers {
+            let begin = output.count
+            output.append(name)
+            output.append(": ")
+            output.append(value)
+            precondition(
+                output.span.extracting(begin..<output.count).isFieldValue, "a response header that cannot be sent")
+            output.append("\r\n")
+        }
+        // A 204 must not have one (RFC 9110 section 8.6), and a 304 has no body that it could be of.
+        if status != 204 && status != 304 {
+            output.append("Content-Length: ")
+            output.append(decimal: body.count)
+            output.append("\r\n")
+        }
+        output.append("\r\n")
     }
 }
 
-/// An answer's head without what differs from one time to the next.
-private struct EncodedResponse: Sendable {
+/// What does not differ from one time that an answer is given to the next. A class, for an answer is copied on its way.
+private final class EncodedResponse: Sendable {
     /// The status line.
     let start: [UInt8]
-    /// The fields and the empty line.
+    /// The fields and the empty line: what a HEAD gets.
     let fields: [UInt8]
+    let fieldsAndBody: [UInt8]
 
     init(_ response: HTTPResponse) {
-        // Piece by piece: texts that are put together first cost more than all the rest of a refusal.
         var start: [UInt8] = []
-        start.reserveCapacity(64)
-        start.append("HTTP/1.1 ")
-        start.append(decimal: response.status)
-        start.append(" ")
-        start.append(reasonPhrase(response.status))
-        start.append("\r\n")
+        response.encodeStart(to: &start)
         self.start = start
         var fields: [UInt8] = []
-        fields.reserveCapacity(256)
-        for (name, value) in response.headers {
-            let begin = fields.count
-            fields.append(name)
-            fields.append(": ")
-            fields.append(value)
-            precondition(
-                fields.span.extracting(begin..<fields.count).isFieldValue, "a response header that cannot be sent")
-            fields.append("\r\n")
-        }
-        // A 204 must not have one (RFC 9110 section 8.6), and a 304 has no body that it could be of.
-        if response.status != 204 && response.status != 304 {
-            fields.append("Content-Length: ")
-            fields.append(decimal: response.body.count)
-            fields.append("\r\n")
-        }
-        fields.append("\r\n")
+        response.encodeFields(to: &fields)
         self.fields = fields
+        fieldsAndBody = fields + response.body
     }
 }
 

@@ -22,8 +22,11 @@ package actor HTTPServer {
     private var drained: [CheckedContinuation<Void, Never>] = []
     private var drainTimer: LoopTimer?
 
+    // Private, and read by the property below: what another room may reach is checked for exclusive access each time.
+    private var running = 0
+
     /// The number of handlers that have not returned, among them those whose request was answered by the fallback.
-    package private(set) var handlersRunning = 0
+    package var handlersRunning: Int { running }
 
     /// Makes a server that does not accept yet. Traps where a bound of the configuration cannot work.
     package init(
@@ -108,20 +111,22 @@ package actor HTTPServer {
     /// Answers at once, or starts the task of a request. The task is enqueued on the loop, not started from here:
     /// within a callback from C the runtime (6.3) does not know which executor it is on, so a task that is begun there
     /// by `Task.immediate` resumes from its first continuation on the global pool, even inside an actor of the loop.
+    ///
+    /// It prefers the loop although its isolation would bring it here anyway: a continuation resumes on the executor
+    /// that its task prefers, and where there is none on the global pool, from where it comes back by a wake-up.
     private func serve(_ exchange: HTTPExchange, _ request: HTTPRequest) {
-        if let response = handler.answerAtOnce(to: request) {
-            exchange.finish(with: response)
-            return
+        switch handler.handle(request) {
+        case .answered(let response): exchange.finish(with: response)
+        case .awaited(let work):
+            running += 1
+            // The exchange stays on the loop: the task runs there from its first step to its last.
+            nonisolated(unsafe) let exchange = exchange
+            Task(executorPreference: loop) { await self.finish(unsafe exchange, by: work) }
         }
-        handlersRunning += 1
-        // The exchange stays on the loop: the task runs there from its first step to its last.
-        nonisolated(unsafe) let exchange = exchange
-        Task(executorPreference: loop) { await self.handle(unsafe exchange, request) }
     }
 
-    private func handle(_ exchange: HTTPExchange, _ request: HTTPRequest) async {
-        let response = await handler.respond(to: request, exchange: exchange)
-        exchange.finish(with: response)
-        handlersRunning -= 1
+    private func finish(_ exchange: HTTPExchange, by work: (HTTPExchange) async -> HTTPResponse) async {
+        exchange.finish(with: await work(exchange))
+        running -= 1
     }
 }

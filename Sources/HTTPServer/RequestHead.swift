@@ -35,6 +35,11 @@ struct RequestHead {
     /// Whether the sender wants the connection to stay (RFC 9112 section 9.3).
     var keepsConnection: Bool { !asksToClose && (isHTTP11 || asksToKeep) }
 
+    /// What the answer needs to know of all this.
+    var answerForm: AnswerForm {
+        AnswerForm(isHTTP11: isHTTP11, isToHead: method == .head, keepsConnection: keepsConnection)
+    }
+
     // MARK: The request line
 
     /// Takes the request line, without its line end (RFC 9112 section 3): exactly one blank before and one after the
@@ -92,6 +97,7 @@ struct RequestHead {
         guard name.isToken else { return .malformed(.fieldName) }
         guard value.isFieldValue else { return .malformed(.fieldValue) }
         for candidate in rules.names where name.equals(candidate.bytes) {
+            if retained.isEmpty { retained.reserveCapacity(rules.names.count) }
             retained.append(
                 RetainedField(name: candidate.name, value: String(repairing: value.extracting(value.withoutBlanks))))
         }

@@ -108,11 +108,12 @@ struct RequestReader {
         }
     }
 
-    /// The request, with what there is of its body, which is given away; or without it.
-    mutating func takeRequest(peer: PeerAddress, withBody: Bool = true) -> HTTPRequest {
+    /// The request, with what there is of its body, which is given away; or without it. And what it says of its answer.
+    mutating func takeRequest(peer: PeerAddress, withBody: Bool = true) -> (HTTPRequest, AnswerForm) {
         defer { body = [] }
-        return HTTPRequest(
+        let request = HTTPRequest(
             method: head.method, path: head.path, query: head.query, body: withBody ? body : [], peer: peer,
             retained: head.retained, hasNotedHeader: head.hasNotedHeader)
+        return (request, head.answerForm)
     }
 }

@@ -70,13 +70,14 @@ extension ServerLoop {
         connection.isBeingRead = true
         while connection.phase == .waiting || connection.phase == .receiving, position < bytes.count {
             let progress = connection.reader.read(bytes, at: &position, rules: rules)
-            if connection.phase == .waiting, connection.reader.hasBegun {
-                connection.enter(.receiving)
+            let hasBegun = connection.reader.hasBegun
+            if hasBegun, !connection.isCounted {
                 connection.isCounted = true
                 exchangesInFlight += 1
             }
             switch progress {
             case .needsMore:
+                if hasBegun, connection.phase == .waiting { connection.enter(.receiving, at: time) }
                 if connection.reader.takesInvitation() { invite(connection) }
                 keep(bytes, from: position, of: connection)
                 position = bytes.count
@@ -115,11 +116,13 @@ extension ServerLoop {
             answerLast(connection, with: handler.refusal(.shuttingDown, of: nil))
             return
         }
-        connection.closes = !withBody || !connection.reader.head.keepsConnection
-        connection.enter(.answering)
+        let (request, form) = connection.reader.takeRequest(peer: connection.peer, withBody: withBody)
+        connection.answerForm = form
+        connection.closes = !withBody || !form.keepsConnection
+        connection.enter(.answering, at: time)
         let exchange = HTTPExchange(server: self, connection: connection)
         connection.exchange = exchange
-        begin(exchange, connection.reader.takeRequest(peer: connection.peer, withBody: withBody))
+        begin(exchange, request)
     }
 
     /// The request is over before it was whole, and the connection with it.
@@ -129,7 +132,7 @@ extension ServerLoop {
             return
         }
         // The head is sound: an application that does not look at the body need not be kept from answering.
-        let head = connection.reader.takeRequest(peer: connection.peer, withBody: false)
+        let (head, _) = connection.reader.takeRequest(peer: connection.peer, withBody: false)
         if handler.ignoresBody(of: head) {
             serve(connection, withBody: false)
         } else {
@@ -151,58 +154,62 @@ extension ServerLoop {
     /// An answer that nothing follows, whatever the peer still sends.
     func answerLast(_ connection: Connection, with response: HTTPResponse) {
         guard connection.phase != .closed else { return }
+        connection.answerForm = connection.reader.head.answerForm
         connection.closes = true
-        connection.enter(.answering)
+        connection.enter(.answering, at: time)
         write(response, on: connection)
     }
 
+    /// Writes what the socket takes; the rest when it takes more.
     private func write(_ response: HTTPResponse, on connection: Connection) {
         if isParting { connection.closes = true }
-        let head = connection.reader.head
-        let persistence: HTTPResponse.Persistence =
-            if connection.closes { .closed } else { head.isHTTP11 ? .kept : .keptByRequest }
-        response.append(
-            to: &connection.output, date: dateLine.now(), persistence: persistence, toHead: head.method == .head)
-        flush(connection)
-    }
-
-    /// Writes what the socket takes; the rest when it takes more.
-    private func flush(_ connection: Connection) {
-        while connection.written < connection.output.count {
-            let count = unsafe connection.output.withUnsafeBytes { bytes in
-                let rest = unsafe bytes[connection.written...]
-                return unsafe send(
-                    connection.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count,
-                    Int32(MSG_NOSIGNAL))
-            }
-            if count >= 0 {
-                connection.written += count
-                continue
-            }
-            switch errno {
-            case EINTR: continue
-            case EAGAIN:
-                if connection.phase != .writing {
-                    connection.enter(.writing)
-                    connection.watcher?.watchWrites(true)
-                    // Who does not read need not be read from.
-                    connection.watcher?.watchReads(false)
-                }
-            default: close(connection)
-            }
-            return
-        }
-        connection.output.removeAll(keepingCapacity: connection.output.count <= 1024)
-        connection.written = 0
-        if connection.phase == .writing { connection.watcher?.watchWrites(false) }
-        answered(connection)
+        encoder.encode(response, connection.answerForm, closes: connection.closes)
+        let bytes = encoder.bytes
+        guard let sent = transmit(bytes, from: 0, on: connection) else { return }
+        guard sent < bytes.count else { return answered(connection) }
+        connection.output = Array(bytes[sent...])
+        connection.enter(.writing, at: time)
+        connection.watcher?.watchWrites(true)
+        // Who does not read need not be read from.
+        connection.watcher?.watchReads(false)
     }
 
     /// The socket takes more.
     func writable(_ connection: Connection) {
         guard connection.phase == .writing else { return }
-        flush(connection)
+        guard let sent = transmit(connection.output, from: connection.written, on: connection) else { return }
+        connection.written = sent
+        guard sent == connection.output.count else { return }
+        connection.output = []
+        connection.written = 0
+        connection.watcher?.watchWrites(false)
+        answered(connection)
         goOn(connection)
+    }
+
+    /// Sends what the socket takes.
+    ///
+    /// - Returns: where the bytes begin that it did not take; nil when the connection is broken, and closed by now.
+    private func transmit(_ bytes: [UInt8], from start: Int, on connection: Connection) -> Int? {
+        var position = start
+        while position < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[position...])
+                return unsafe send(connection.descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 {
+                position += count
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return position
+            default:
+                close(connection)
+                return nil
+            }
+        }
+        return position
     }
 
     /// The answer is out.
@@ -211,7 +218,7 @@ extension ServerLoop {
             linger(connection)
         } else {
             connection.reader = RequestReader()
-            connection.enter(.waiting)
+            connection.enter(.waiting, at: time)
             if !connection.hasPeerEnded { connection.watcher?.watchReads(true) }
         }
         endExchange(of: connection)
@@ -225,7 +232,7 @@ extension ServerLoop {
             return
         }
         connection.input = []
-        connection.enter(.lingering)
+        connection.enter(.lingering, at: time)
         shutdown(connection.descriptor, Int32(SHUT_WR))
         connection.watcher?.watchReads(true)
     }
@@ -248,6 +255,6 @@ extension ServerLoop {
             connection.isCounted = false
             exchangesInFlight -= 1
         }
-        settled()
+        if isDraining { settled() }
     }
 }

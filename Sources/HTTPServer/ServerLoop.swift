@@ -14,7 +14,7 @@ import EventLoops
     let handler: any HTTPRequestHandler
     /// Called once for each request that is whole.
     let begin: (HTTPExchange, HTTPRequest) -> Void
-    /// Called when there is one connection or one exchange less.
+    /// Called during a drain, when there is one connection or one exchange less.
     let settled: () -> Void
 
     var connections: [Connection] = []
@@ -27,18 +27,21 @@ import EventLoops
     private(set) var isStopping = false
     /// Where all sockets are read into. Nothing stays in it from one read to the next.
     let scratch: UnsafeMutableRawBufferPointer
-    var dateLine = DateLine()
+    var encoder = AnswerEncoder()
     /// How many connections are being read, further up the stack.
     var reading = 0
 
-    private var drainBegan = ContinuousClock.now
+    private let start = ContinuousClock.now
+    private var drainBegan = Duration.zero
     private var listener: Int32 = -1
     private var listenerWatcher: DescriptorWatcher?
     private var acceptTimer: LoopTimer?
     private var sweepTimer: LoopTimer?
-    private var sweepDue: ContinuousClock.Instant?
+    private var sweepDue: Duration?
     private var fallbackTimer: LoopTimer?
-    private var deadlines = DeadlineList()
+    /// What that timer is armed for.
+    private var fallbackDue: Duration?
+    private let deadlines = DeadlineList()
     private var isOver = false
 
     init(
@@ -61,6 +64,9 @@ import EventLoops
     }
 
     // MARK: Life
+
+    /// The time here: how long ago the server was made, on the clock that goes on while the machine is suspended.
+    var time: Duration { start.duration(to: .now) }
 
     /// Starts to accept.
     func start(listening listener: consuming ListeningSocket) {
@@ -107,7 +113,7 @@ import EventLoops
         guard !isDraining else { return }
         isDraining = true
         isParting = true
-        drainBegan = .now
+        drainBegan = time
         for connection in connections where connection.phase == .waiting {
             // What has arrived is taken.
             readable(connection)
@@ -184,7 +190,7 @@ import EventLoops
     }
 
     private func open(_ descriptor: Int32, _ peer: PeerAddress) {
-        let connection = Connection(descriptor: descriptor, peer: peer, now: .now)
+        let connection = Connection(descriptor: descriptor, peer: peer, at: time)
         let watcher = DescriptorWatcher(
             on: loop, descriptor: descriptor,
             readable: { [unowned self, unowned connection] in readable(connection) },
@@ -210,7 +216,7 @@ import EventLoops
     /// Closes a connection in whatever phase; an answer that it owes is owed no more. Does nothing a second time.
     func close(_ connection: Connection) {
         guard connection.phase != .closed else { return }
-        connection.enter(.closed)
+        connection.enter(.closed, at: time)
         connection.watcher?.cancel()
         closeDescriptor(connection.descriptor)
         let last = connections.removeLast()
@@ -246,14 +252,14 @@ import EventLoops
     /// Has the sweep go round while there are connections; sooner, where it was to go later than it is needed now.
     private func keepSweeping() {
         let interval = sweepInterval
-        let due = ContinuousClock.now + interval
+        let due = time + interval
         if let sweepDue, sweepDue <= due { return }
         sweepDue = due
         sweepTimer?.arm(after: interval)
     }
 
     private func sweep() {
-        let now = ContinuousClock.now
+        let now = time
         sweepDue = nil
         guard !connections.isEmpty else { return }
         keepSweeping()
@@ -282,10 +288,11 @@ import EventLoops
     // MARK: Fallbacks
 
     private func fallBack() {
-        let now = ContinuousClock.now
+        fallbackDue = nil
+        let now = time
         while let first = deadlines.first {
             guard first.deadline <= now else {
-                fallbackTimer?.arm(after: first.deadline - now)
+                armFallback(at: first.deadline, after: first.deadline - now)
                 return
             }
             deadlines.remove(first)
@@ -293,10 +300,18 @@ import EventLoops
         }
     }
 
-    /// Keeps a fallback until the exchange is answered. The timer is left alone when another one is due earlier.
-    func keepDeadline(of exchange: HTTPExchange) {
+    /// Keeps a fallback, which is due after that duration, until the exchange is answered.
+    func keepDeadline(of exchange: HTTPExchange, for duration: Duration) {
         deadlines.insert(exchange)
-        if deadlines.first === exchange { fallbackTimer?.arm(after: exchange.deadline - .now) }
+        armFallback(at: exchange.deadline, after: duration)
+    }
+
+    /// The timer is left alone where it is due earlier, be it for an exchange that has its answer by now: it goes on from
+    /// there to the next. Armed for each and forgotten with its answer it would cost more than all the rest of a deadline.
+    private func armFallback(at deadline: Duration, after duration: Duration) {
+        if let fallbackDue, fallbackDue <= deadline { return }
+        fallbackDue = deadline
+        fallbackTimer?.arm(after: duration)
     }
 
     /// Forgets a fallback, if there is one.

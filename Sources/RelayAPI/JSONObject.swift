@@ -15,23 +15,38 @@ struct JSONObject {
     /// Deeper nesting is refused. What the relay takes has none.
     static let deepest = 32
 
-    private var members: [(name: String, value: Value)] = []
+    private let wanted: [String]
+    /// The values of the wanted members, in the order of their names there. No body has more than four.
+    private var values = InlineArray<4, Value?>(repeating: nil)
 
     /// Reads a whole body; nil when it is not one JSON object.
     init?(_ bytes: [UInt8], wanted: [String]) {
+        precondition(wanted.count <= values.count, "more members are wanted than there is room for")
+        self.wanted = wanted
         var reader = JSONReader(bytes)
-        guard reader.readObject(wanted: wanted, into: &members) else { return nil }
+        guard reader.readObject(into: &self) else { return nil }
     }
 
     /// The member's value; nil when it is absent.
     subscript(name: String) -> Value? {
-        members.first { $0.name == name }?.value
+        guard let place = place(of: name) else { return nil }
+        return values[place]
     }
 
     /// The member's value when it is a string; nil when it is absent or anything else.
     func string(_ name: String) -> String? {
         guard case .string(let text) = self[name] else { return nil }
         return text
+    }
+
+    /// Where a member's value is kept; nil when it is not wanted.
+    fileprivate func place(of name: String) -> Int? { wanted.firstIndex(of: name) }
+
+    /// Keeps the value of a wanted member, unless there is one already.
+    fileprivate mutating func keep(_ value: Value, at place: Int) -> Bool {
+        guard values[place] == nil else { return false }
+        values[place] = value
+        return true
     }
 }
 
@@ -54,35 +69,29 @@ struct JSONReader {
         while let byte = current, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    /// Reads an object that is the whole text, and keeps the wanted members.
-    mutating func readObject(
-        wanted: [String], into members: inout [(name: String, value: JSONObject.Value)]
-    ) -> Bool {
+    /// Reads an object that is the whole text, and keeps the members that it wants.
+    mutating func readObject(into object: inout JSONObject) -> Bool {
         skipBlanks()
-        guard readMembers(wanted: wanted, into: &members) else { return false }
+        guard readMembers(into: &object) else { return false }
         skipBlanks()
         return position == bytes.count
     }
 
-    private mutating func readMembers(
-        wanted: [String], into members: inout [(name: String, value: JSONObject.Value)]
-    ) -> Bool {
+    private mutating func readMembers(into object: inout JSONObject) -> Bool {
         guard take(UInt8(ascii: "{")) else { return false }
         skipBlanks()
         if take(UInt8(ascii: "}")) { return true }
-        var names = MemberNames()
+        var others = MemberNames()
         repeat {
             skipBlanks()
             guard let name = readString() else { return false }
-            guard names.insert(name) else { return false }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { return false }
             skipBlanks()
-            if wanted.contains(name) {
-                guard let value = readValue(depth: 1) else { return false }
-                members.append((name, value))
+            if let place = object.place(of: name) {
+                guard let value = readValue(depth: 1), object.keep(value, at: place) else { return false }
             } else {
-                guard skipValue(depth: 1) else { return false }
+                guard others.insert(name), skipValue(depth: 1) else { return false }
             }
             skipBlanks()
         } while take(UInt8(ascii: ","))
@@ -173,14 +182,18 @@ struct JSONReader {
     private mutating func readString() -> String? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         let start = position
+        // Has bit 7 as soon as one of the bytes has.
+        var all: UInt8 = 0
         while let byte = current {
             if byte == UInt8(ascii: "\"") {
-                let text = String(validating: bytes[start..<position], as: UTF8.self)
+                let text = bytes[start..<position]
                 position += 1
-                return text
+                // The library's test for UTF-8 costs several times what it takes to copy a short text.
+                return all < 0x80 ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
             }
             if byte == UInt8(ascii: "\\") { return readEscaped(from: start) }
             guard byte >= 0x20 else { return nil }
+            all |= byte
             position += 1
         }
         return nil
@@ -251,7 +264,8 @@ struct JSONReader {
     }
 }
 
-/// The names of an object's members so far, compared byte by byte: to Swift, strings that look the same are equal.
+/// The names so far of an object's members that nobody wants, compared byte by byte: to Swift, strings that look the same
+/// are equal.
 ///
 /// A few are looked through; many are hashed, for a body of nothing but members has a thousand of them.
 private struct MemberNames {

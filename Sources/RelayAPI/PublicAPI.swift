@@ -4,7 +4,7 @@ import PushModel
 package import Relay
 
 /// The public port: routes, decoding, and verdicts put into status and code. One a loop.
-package struct PublicAPI: HTTPRequestHandler {
+package final class PublicAPI: HTTPRequestHandler {
     /// The headers that this API reads; no other is ever copied.
     package static func retainedHeaders(of proxies: TrustedProxies) -> [String] {
         ["authorization"] + (proxies.isTrusting ? proxies.headers.map(\.rawValue) : [])
@@ -28,39 +28,34 @@ package struct PublicAPI: HTTPRequestHandler {
         self.observer = observer
     }
 
-    package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
-        switch Route(request) {
-        case .register, .push, .remove: nil
-        case .health: healthy
-        case .openAPI: Answers.openAPI
-        case .refused(let refusal): refused(refusal)
-        }
-    }
-
-    package func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
+    package func handle(_ request: HTTPRequest) -> HTTPHandling {
         do throws(Refusal) {
-            switch Route(request) {
-            case .push(let capability): return try await ring(capability, request, exchange)
-            case .remove(let capability): return try await remove(capability)
-            case .register: return try await register(request)
-            case .health: return healthy
-            case .openAPI: return Answers.openAPI
+            switch Route.of(request) {
+            case .push(let capability):
+                let push = try push(capability, request)
+                return .awaited { exchange in await self.ring(push, exchange) }
+            case .remove(let capability): return .awaited { _ in await self.remove(capability) }
+            case .register:
+                let registration = try registration(request)
+                return .awaited { _ in await self.register(registration) }
+            case .health: return .answered(healthy)
+            case .openAPI: return .answered(Answers.openAPI)
             case .refused(let refusal): throw refusal
             }
         } catch {
-            return refused(error)
+            return .answered(refused(error))
         }
     }
 
     package func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {
         // What is wrong with the head of a request counts before the size of its body.
-        if let request, case .refused(let earlier) = Route(request) { return refused(earlier) }
+        if let request, case .refused(let earlier) = Route.of(request) { return refused(earlier) }
         return refused(Refusal(refusal))
     }
 
     /// Only a registration and a push have a body that says something.
     package func ignoresBody(of request: HTTPRequest) -> Bool {
-        switch Route(request) {
+        switch Route.of(request) {
         case .remove, .health, .openAPI: true
         case .register, .push, .refused: false
         }
@@ -73,54 +68,59 @@ package struct PublicAPI: HTTPRequestHandler {
         return Answers.refused(refusal)
     }
 
-    // MARK: The three that wait
+    // MARK: What is asked for
 
-    private func register(_ request: HTTPRequest) async throws(Refusal) -> HTTPResponse {
-        let body = try DeviceBody.decode(request.body)
-        let verdict = await relay.register(
-            RegistrationRequest(
-                client: client(of: request), token: body.token, environment: body.environment,
-                opensPreviews: body.opensPreviews))
-        switch verdict {
-        case .registered(let capability): return Answers.registered(capability)
-        case .platformUnavailable(let platform): throw .platformUnavailable(platform)
-        case .limited(let wait): throw .tooManyRegistrations(retryAfter: wait)
-        case .overloaded: throw .overloaded
-        case .storeFailed: throw .internalFault
-        }
-    }
-
-    private func ring(
-        _ capability: Capability, _ request: HTTPRequest, _ exchange: HTTPExchange
-    ) async throws(Refusal) -> HTTPResponse {
+    private func push(_ capability: Capability, _ request: HTTPRequest) throws(Refusal) -> PushRequest {
         let body = try PushBody.decode(request.body)
-        // Whatever happens on the way: the sender is answered within its budget, and the push goes on to its end.
-        exchange.answer(with: Self.outOfTime, after: relay.shared.budget.duration)
-        let verdict = await relay.push(
-            PushRequest(
-                client: client(of: request), capability: capability, kind: body.kind, preview: body.preview))
-        // What the sender was told counts; nobody gets what comes after it.
-        if exchange.isAnswered { throw Self.outOfTimeRefusal }
-        if let refusal = Refusal(verdict) { throw refusal }
-        return Answers.accepted
+        return PushRequest(
+            client: client(of: request), capability: capability, kind: body.kind, preview: body.preview)
     }
 
-    private static let outOfTimeRefusal = Refusal.upstreamFailed(.timeout, retryAfter: .seconds(10))
-    private static let outOfTime = Answers.refused(outOfTimeRefusal).prepared()
-
-    private func remove(_ capability: Capability) async throws(Refusal) -> HTTPResponse {
-        switch await relay.remove(capability) {
-        case .removed: return Answers.removed
-        case .unknownCapability: throw .unknownCapability
-        case .overloaded: throw .overloaded
-        case .storeFailed: throw .internalFault
-        }
+    private func registration(_ request: HTTPRequest) throws(Refusal) -> RegistrationRequest {
+        let body = try DeviceBody.decode(request.body)
+        return RegistrationRequest(
+            client: client(of: request), token: body.token, environment: body.environment,
+            opensPreviews: body.opensPreviews)
     }
 
     private func client(of request: HTTPRequest) -> ClientAddress {
         if request.hasNotedHeader { observer.ignoredForwarding() }
         return proxies.client(peer: ClientAddress(high: request.peer.high, low: request.peer.low)) {
             request.values(of: $0)
+        }
+    }
+
+    // MARK: The three that wait
+
+    private func ring(_ push: PushRequest, _ exchange: HTTPExchange) async -> HTTPResponse {
+        // Whatever happens on the way: the sender is answered within its budget, and the push goes on to its end.
+        exchange.answer(with: Self.outOfTime, after: relay.shared.budget.duration)
+        let verdict = await relay.push(push)
+        // What the sender was told counts; nobody gets what comes after it.
+        if exchange.isAnswered { return refused(Self.outOfTimeRefusal) }
+        if let refusal = Refusal(verdict) { return refused(refusal) }
+        return Answers.accepted
+    }
+
+    private static let outOfTimeRefusal = Refusal.upstreamFailed(.timeout, retryAfter: .seconds(10))
+    private static let outOfTime = Answers.refused(outOfTimeRefusal).prepared()
+
+    private func register(_ registration: RegistrationRequest) async -> HTTPResponse {
+        switch await relay.register(registration) {
+        case .registered(let capability): Answers.registered(capability)
+        case .platformUnavailable(let platform): refused(.platformUnavailable(platform))
+        case .limited(let wait): refused(.tooManyRegistrations(retryAfter: wait))
+        case .overloaded: refused(.overloaded)
+        case .storeFailed: refused(.internalFault)
+        }
+    }
+
+    private func remove(_ capability: Capability) async -> HTTPResponse {
+        switch await relay.remove(capability) {
+        case .removed: Answers.removed
+        case .unknownCapability: refused(.unknownCapability)
+        case .overloaded: refused(.overloaded)
+        case .storeFailed: refused(.internalFault)
         }
     }
 }

@@ -33,19 +33,17 @@ enum Route {
     /// Nothing that there is, or not without a capability.
     case refused(Refusal)
 
-    init(_ request: HTTPRequest) {
-        guard let path = PublicPath(rawValue: request.path) else {
-            self = .refused(.notFound)
-            return
-        }
+    /// The route of a request.
+    static func of(_ request: HTTPRequest) -> Route {
+        guard let path = PublicPath(rawValue: request.path) else { return .refused(.notFound) }
         switch (path, request.method) {
-        case (.push, .post): self = BearerCapability.of(request).map { .push($0) } ?? .refused(.missingCapability)
-        case (.push, .delete): self = BearerCapability.of(request).map { .remove($0) } ?? .refused(.missingCapability)
-        case (.devices, .post): self = .register
-        case (.health, .get), (.health, .head): self = .health
-        case (.openAPI, .get), (.openAPI, .head): self = .openAPI
+        case (.push, .post): return BearerCapability.of(request).map { .push($0) } ?? .refused(.missingCapability)
+        case (.push, .delete): return BearerCapability.of(request).map { .remove($0) } ?? .refused(.missingCapability)
+        case (.devices, .post): return .register
+        case (.health, .get), (.health, .head): return .health
+        case (.openAPI, .get), (.openAPI, .head): return .openAPI
         case (.devices, _), (.push, _), (.health, _), (.openAPI, _):
-            self = .refused(.methodNotAllowed(allow: path.methods))
+            return .refused(.methodNotAllowed(allow: path.methods))
         }
     }
 }

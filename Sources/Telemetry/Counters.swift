@@ -33,20 +33,29 @@ package struct LabelledCounters<Label: MetricLabelValue>: Sendable {
 
 /// One counter for each pair of values of two labels.
 package struct DoublyLabelledCounters<First: MetricLabelValue, Second: MetricLabelValue>: Sendable {
-    private let rows: [LabelledCounters<Second>]
+    /// One row after the other, for a push counts here: a row of its own type would be looked up each time.
+    private let counters: [Counter]
+    private let rowLength: Int
 
-    package init() { rows = First.allCases.map { _ in LabelledCounters() } }
+    package init() {
+        rowLength = Second.allCases.count
+        counters = (0..<First.allCases.count * rowLength).map { _ in Counter() }
+    }
 
     /// The counter of a pair.
-    package subscript(first: First, second: Second) -> Counter { rows[first.ordinal][second] }
+    package subscript(first: First, second: Second) -> Counter {
+        counters[first.ordinal * rowLength + second.ordinal]
+    }
 
     /// What is counted so far, in the order of the labels' cases.
-    package var values: [[Int]] { rows.map(\.values) }
+    package var values: [[Int]] {
+        First.allCases.map { first in Second.allCases.map { self[first, $0].value } }
+    }
 
     /// What is counted so far, for ``MetricsText``.
     package var samples: [MetricSample] {
-        zip(First.allCases, rows).flatMap { first, row in
-            zip(Second.allCases, row.values).map { MetricSample([first.rawValue, $0.rawValue], $1) }
+        First.allCases.flatMap { first in
+            Second.allCases.map { MetricSample([first.rawValue, $0.rawValue], self[first, $0].value) }
         }
     }
 }

@@ -41,10 +41,10 @@ struct ReaderTests {
                 switch reader.read(pending.span, at: &position, rules: Self.rules) {
                 case .needsMore: break reading
                 case .whole:
-                    let request = reader.takeRequest(peer: PeerAddress(high: 0, low: 0))
+                    let (request, form) = reader.takeRequest(peer: PeerAddress(high: 0, low: 0))
                     outcome.requests.append(
                         "\(request.method) \(request.path) \(request.query ?? "-") \(request.values(of: "x")) "
-                            + "\(request.body) \(reader.head.keepsConnection)")
+                            + "\(request.body) \(form.keepsConnection)")
                     reader = RequestReader()
                 case .refused(let refusal):
                     outcome.refusal = refusal

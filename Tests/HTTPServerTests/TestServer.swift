@@ -15,15 +15,10 @@ final class TestHandler: HTTPRequestHandler {
     /// Without an answer of its own it says at once what it was asked: method, target and body.
     init(_ answer: Answer? = nil) { self.answer = answer }
 
-    func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
-        guard answer == nil else { return nil }
+    func handle(_ request: HTTPRequest) -> HTTPHandling {
         seen.withLock { $0.append(request) }
-        return .echo(request)
-    }
-
-    func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
-        seen.withLock { $0.append(request) }
-        return await answer?(request, exchange) ?? .echo(request)
+        guard let answer else { return .answered(.echo(request)) }
+        return .awaited { exchange in await answer(request, exchange) }
     }
 
     func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {

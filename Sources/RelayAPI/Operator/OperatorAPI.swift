@@ -9,42 +9,44 @@ package struct OperatorAPI: HTTPRequestHandler {
 
     package init(source: any OperatorSource) { self.source = source }
 
-    package func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
-        switch OperatorRoute(request) {
-        case .refused(let refusal): Answers.refused(refusal)
-        case .page, .metrics, .statistics, .readiness, .liveness: nil
-        }
-    }
-
-    package func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
+    package func handle(_ request: HTTPRequest) -> HTTPHandling {
         switch OperatorRoute(request) {
         case .page(let view):
-            return OperatorPage.response(await source.snapshot(days: view.window.rawValue), view)
-        case .metrics:
-            return HTTPResponse(
-                status: 200,
-                headers: [
-                    ("content-type", MetricsText.contentType), ("cache-control", "no-store"),
-                    ("x-content-type-options", "nosniff"),
-                ], body: await source.metrics())
-        case .statistics(let days):
-            guard let statistics = await source.statistics(days: days) else {
-                return Answers.refused(.internalFault)
-            }
-            return json(200, OperatorDocuments.statistics(statistics))
-        case .readiness:
-            let checks = await source.checks()
-            return json(checks.allSatisfy(\.hasPassed) ? 200 : 503, OperatorDocuments.readiness(checks))
-        case .liveness:
-            let isAlive = await source.isAlive()
-            return json(isAlive ? 200 : 503, OperatorDocuments.liveness(isAlive))
-        case .refused(let refusal):
-            return Answers.refused(refusal)
+            .awaited { _ in OperatorPage.response(await source.snapshot(days: view.window.rawValue), view) }
+        case .metrics: .awaited { _ in await metrics() }
+        case .statistics(let days): .awaited { _ in await statistics(days: days) }
+        case .readiness: .awaited { _ in await readiness() }
+        case .liveness: .awaited { _ in await liveness() }
+        case .refused(let refusal): .answered(Answers.refused(refusal))
         }
     }
 
     package func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {
         Answers.refused(Refusal(refusal))
+    }
+
+    private func metrics() async -> HTTPResponse {
+        HTTPResponse(
+            status: 200,
+            headers: [
+                ("content-type", MetricsText.contentType), ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+            ], body: await source.metrics())
+    }
+
+    private func statistics(days: Int) async -> HTTPResponse {
+        guard let statistics = await source.statistics(days: days) else { return Answers.refused(.internalFault) }
+        return json(200, OperatorDocuments.statistics(statistics))
+    }
+
+    private func readiness() async -> HTTPResponse {
+        let checks = await source.checks()
+        return json(checks.allSatisfy(\.hasPassed) ? 200 : 503, OperatorDocuments.readiness(checks))
+    }
+
+    private func liveness() async -> HTTPResponse {
+        let isAlive = await source.isAlive()
+        return json(isAlive ? 200 : 503, OperatorDocuments.liveness(isAlive))
     }
 
     private func json(_ status: Int, _ body: String) -> HTTPResponse {
