@@ -12,7 +12,8 @@ ARG RUNTIME_IMAGE=docker.io/library/debian:bookworm-slim
 FROM ${SWIFT_IMAGE} AS build
 # What Package.swift links with; scripts/check-container holds the two together.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libevent-dev libnghttp2-dev libsqlite3-dev libssl-dev pkg-config
+    && apt-get install -y --no-install-recommends \
+        libevent-dev libjemalloc-dev libnghttp2-dev libsqlite3-dev libssl-dev pkg-config
 WORKDIR /src
 COPY Package.swift ./
 # A file of the sources is a link to it.
@@ -28,7 +29,7 @@ FROM ${RUNTIME_IMAGE}
 # two builds of the same thing differ. No program may lend its owner's rights.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates libevent-core-2.1-7 libnghttp2-14 libsqlite3-0 libssl3 libstdc++6 \
+        ca-certificates libevent-core-2.1-7 libjemalloc2 libnghttp2-14 libsqlite3-0 libssl3 libstdc++6 \
     && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
     && install -d -m 0755 /etc/gryt-push \

@@ -44,8 +44,9 @@ let package = Package(
         system("CNghttp2", "libnghttp2", "libnghttp2-dev"),
         system("COpenSSL", "openssl", "libssl-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
+        system("CJemalloc", "jemalloc", "libjemalloc-dev"),
         .systemLibrary(name: "CSystem"),
-        .target(name: "CWipedMemory"),
+        .target(name: "CWipedMemory", dependencies: ["CJemalloc"]),
 
         room("PushModel"),
         room("Telemetry"),

@@ -1,7 +1,9 @@
-// Overwrites every block of memory when it is freed, whoever frees it. docs/decisions/wiped-memory.md says why, and why in C.
+// Overwrites every block of memory when it is freed, whoever frees it. docs/decisions/wiped-memory.md says why, and why in
+// C; docs/decisions/jemalloc.md why it is jemalloc that gives the memory and takes it back.
 //
-// A program may define the functions of malloc(3) anew, and they then serve its shared libraries too; glibc keeps its own
-// under the names below. The sanitizers bring theirs, so they are left alone.
+// jemalloc serves the program and its shared libraries by the names of malloc(3). A program may define some of these anew,
+// which then count for all; jemalloc does the same work under the names below. The sanitizers bring a malloc of their own,
+// so they are left alone.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -11,17 +13,18 @@
 
 #ifndef GRYT_LEAVES_MEMORY_ALONE
 
-#include <malloc.h>
+#include <errno.h>
+#include <jemalloc/jemalloc.h>
 #include <stddef.h>
 #include <string.h>
 
-void __libc_free(void *block);
-
 void free(void *block) {
     if (!block) return;
-    // `free` must leave errno as it was; neither call touches it.
-    explicit_bzero(block, malloc_usable_size(block));
-    __libc_free(block);
+    // `free` must leave errno as it was.
+    int before = errno;
+    explicit_bzero(block, sallocx(block, 0));
+    dallocx(block, 0);
+    errno = before;
 }
 
 void *realloc(void *block, size_t size) {
@@ -30,7 +33,7 @@ void *realloc(void *block, size_t size) {
         free(block);
         return NULL;
     }
-    size_t present = malloc_usable_size(block);
+    size_t present = sallocx(block, 0);
     // It stays where it is as long as it fits and is not much too large.
     if (size <= present && size >= present / 2) return block;
     void *moved = malloc(size);
