@@ -54,7 +54,7 @@ final class DeviceReader {
         search.bind(1, place.first)
         search.bind(2, place.last)
         while try search.step() {
-            guard search.digest(0) == hash.digest else { continue }
+            guard search.holds(hash.digest, 0) else { continue }
             defer { search.reset() }
             guard let platform = Platform(stored: search.integer(1)),
                 let environment = APNsEnvironment(stored: search.integer(2))

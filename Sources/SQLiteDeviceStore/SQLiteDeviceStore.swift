@@ -7,6 +7,7 @@ package actor SQLiteDeviceStore: DeviceStore {
     private nonisolated let executor: any SerialExecutor
     private nonisolated let writer: SQLiteWriter
     private nonisolated let secret: RelaySecret
+    private let opener = TokenOpener()
     private var reader: DeviceReader?
     private var isReading = false
 
@@ -35,7 +36,7 @@ package actor SQLiteDeviceStore: DeviceStore {
     }
 
     package func device(for capability: Capability) async throws(StoreError) -> StoredDevice? {
-        let hash = CapabilityHash(of: capability)
+        let hash = opener.hash(of: capability)
         let reader = try openReader()
         try readUntilTurnEnds(reader)
         return try reader.find(hash) { (row, lastUsed, sealed) throws(StoreError) in
@@ -50,10 +51,10 @@ package actor SQLiteDeviceStore: DeviceStore {
     ) throws(StoreError) -> DeviceToken {
         switch TokenSealing.version(of: sealed) {
         case .byCapability:
-            guard let token = TokenSealing.open(sealed, from: row, with: capability) else { throw .sealBroken }
+            guard let token = opener.open(sealed, from: row, with: capability) else { throw .sealBroken }
             return token
         case .byRelaySecret:
-            guard let token = TokenSealing.open(sealed, from: row, with: secret) else { throw .sealBroken }
+            guard let token = opener.open(sealed, from: row, with: secret) else { throw .sealBroken }
             writer.reseal(row.hash, TokenSealing.seal(token, into: row, with: capability))
             return token
         case nil: throw .sealBroken
