@@ -62,10 +62,9 @@ package enum TokenSealing {
         }
 
         func with(_ hash: CapabilityHash) -> InlineArray<48, UInt8> {
-            var info = InlineArray<48, UInt8>(repeating: 0)
-            for index in 0..<16 { info[index] = purpose[index] }
-            for index in 0..<32 { info[16 + index] = hash.digest.bytes[index] }
-            return info
+            let purpose = purpose
+            let digest = hash.digest.bytes
+            return InlineArray { $0 < 16 ? purpose[$0] : digest[$0 - 16] }
         }
     }
 

@@ -84,7 +84,7 @@ package struct CapabilityTag: Sendable, Equatable, CustomStringConvertible, Cust
 
     /// The tag of a capability whose SHA-256 begins with these eight bytes, the first in the most significant place.
     package init(firstBytesOfHash: UInt64) {
-        let digits = InlineArray<16, UInt8> { hexDigit(firstBytesOfHash >> (60 - 4 * UInt64($0))) }
+        let digits = hexDigits(firstBytesOfHash)
         disclosed = String(ascii: digits.span)
     }
 
