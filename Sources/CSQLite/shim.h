@@ -3,7 +3,10 @@
 
 #include <sqlite3.h>
 
-// SQLITE_TRANSIENT and SQLITE_STATIC are casts to a function pointer, and sqlite3_config is variadic.
+// sqlite3_config is variadic.
+static inline int gryt_sqlite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
+// SQLITE_TRANSIENT and SQLITE_STATIC are casts to a function pointer.
 static inline int gryt_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
 }

@@ -44,7 +44,8 @@ package enum HKDFSHA256 {
         return derived
     }
 
-    /// Derives the 32 bytes of one AES-256 key, without touching the heap but for OpenSSL's contexts.
+    /// Derives the 32 bytes of one AES-256 key, without touching the heap but for OpenSSL's contexts. Whoever derives many
+    /// under one salt keeps a ``SaltedHKDF``.
     package static func deriveKey(
         from secret: Span<UInt8>, salt: Span<UInt8>, info: Span<UInt8>
     ) -> InlineArray<32, UInt8> {
@@ -53,11 +54,10 @@ package enum HKDFSHA256 {
     }
 }
 
-/// One key of HMAC-SHA256 and the digest context that both its passes share.
-private struct HMACContext: ~Copyable {
-    private let digest = SHA256Context()
-    private let inner: InlineArray<64, UInt8>
-    private let outer: InlineArray<64, UInt8>
+/// A key of HMAC-SHA256 as the block that each of its two passes begins with.
+struct HMACPads {
+    let inner: InlineArray<64, UInt8>
+    let outer: InlineArray<64, UInt8>
 
     init(key: Span<UInt8>) {
         var inner = InlineArray<64, UInt8>(repeating: 0x36)
@@ -77,10 +77,18 @@ private struct HMACContext: ~Copyable {
         self.inner = inner
         self.outer = outer
     }
+}
+
+/// One key of HMAC-SHA256 and the digest context that both its passes share.
+private struct HMACContext: ~Copyable {
+    private let digest = SHA256Context()
+    private let pads: HMACPads
+
+    init(key: Span<UInt8>) { pads = HMACPads(key: key) }
 
     func start() {
         digest.start()
-        digest.update(inner.span)
+        digest.update(pads.inner.span)
     }
 
     func update(_ bytes: Span<UInt8>) { digest.update(bytes) }
@@ -88,7 +96,7 @@ private struct HMACContext: ~Copyable {
     func finish() -> SHA256Digest {
         let inside = digest.finish()
         digest.start()
-        digest.update(outer.span)
+        digest.update(pads.outer.span)
         digest.update(inside.bytes.span)
         return digest.finish()
     }

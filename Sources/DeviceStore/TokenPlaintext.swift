@@ -1,3 +1,4 @@
+import Cryptography
 import PushModel
 
 /// What is inside of a seal: the token in as few bytes as it takes, padded so that its length does not show.
@@ -24,12 +25,16 @@ enum TokenPlaintext {
         return plaintext
     }
 
-    static func decode(_ plaintext: [UInt8], for platform: Platform) -> DeviceToken? {
-        guard let last = plaintext.lastIndex(where: { $0 != 0 }), last > 0, plaintext[last] == end else { return nil }
-        let body = plaintext[1..<last]
+    static func decode(_ plaintext: Span<UInt8>, for platform: Platform) -> DeviceToken? {
+        var last = plaintext.count - 1
+        while last > 0, plaintext[last] == 0 { last -= 1 }
+        guard last > 0, plaintext[last] == end else { return nil }
+        let body = plaintext.extracting(1..<last)
         switch plaintext[0] {
-        case asText: return DeviceToken(unchecked: String(decoding: body, as: UTF8.self), for: platform)
-        case asHexDigits: return DeviceToken(unchecked: unpacked(body), for: platform)
+        case asText:
+            guard let text = try? UTF8Span(validating: body) else { return nil }
+            return DeviceToken(unchecked: String(copying: text), for: platform)
+        case asHexDigits: return DeviceToken(unchecked: Hex.text(of: body), for: platform)
         default: return nil
         }
     }
@@ -46,25 +51,11 @@ enum TokenPlaintext {
         return bytes
     }
 
-    private static func unpacked(_ bytes: ArraySlice<UInt8>) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(2 * bytes.count)
-        for byte in bytes {
-            digits.append(digit(byte >> 4))
-            digits.append(digit(byte & 15))
-        }
-        return String(decoding: digits, as: UTF8.self)
-    }
-
     private static func digitValue(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
         default: nil
         }
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -39,18 +39,6 @@ package enum TokenSealing {
         seal(token, into: row, as: .byRelaySecret, key: secret.tokenKey(for: row.hash))
     }
 
-    /// Opens a token of version 1. Nil unless capability and row are the ones it was sealed with.
-    package static func open(
-        _ sealed: Span<UInt8>, from row: SealedRow, with capability: Capability
-    ) -> DeviceToken? {
-        open(sealed, from: row, as: .byCapability, key: key(of: capability, for: row.hash))
-    }
-
-    /// Opens a token of version 2. Nil unless secret and row are the ones it was sealed with.
-    package static func open(_ sealed: Span<UInt8>, from row: SealedRow, with secret: RelaySecret) -> DeviceToken? {
-        open(sealed, from: row, as: .byRelaySecret, key: secret.tokenKey(for: row.hash))
-    }
-
     static let salt = Array("gryt-push".utf8)
     static let overhead = 1 + AES256GCM.nonceLength + AES256GCM.tagLength
 
@@ -74,10 +62,9 @@ package enum TokenSealing {
         }
 
         func with(_ hash: CapabilityHash) -> InlineArray<48, UInt8> {
-            var info = InlineArray<48, UInt8>(repeating: 0)
-            for index in 0..<16 { info[index] = purpose[index] }
-            for index in 0..<32 { info[16 + index] = hash.digest.bytes[index] }
-            return info
+            let purpose = purpose
+            let digest = hash.digest.bytes
+            return InlineArray { $0 < 16 ? purpose[$0] : digest[$0 - 16] }
         }
     }
 
@@ -90,17 +77,6 @@ package enum TokenSealing {
             TokenPlaintext.encode(token).span, key: key.span, nonce: nonce.span,
             additionalData: row.additionalData(version).span)
         return [version.rawValue] + nonce + sealed
-    }
-
-    private static func open(
-        _ sealed: Span<UInt8>, from row: SealedRow, as version: Version, key: InlineArray<32, UInt8>
-    ) -> DeviceToken? {
-        guard sealed.count > overhead, sealed[0] == version.rawValue else { return nil }
-        let nonceEnd = 1 + AES256GCM.nonceLength
-        let plaintext = AES256GCM.open(
-            sealed.extracting(nonceEnd..<sealed.count), key: key.span, nonce: sealed.extracting(1..<nonceEnd),
-            additionalData: row.additionalData(version).span)
-        return plaintext.flatMap { TokenPlaintext.decode($0, for: row.platform) }
     }
 }
 

@@ -14,12 +14,10 @@ package struct Capability: Sendable, Equatable, CustomStringConvertible, CustomD
     package init?(_ candidate: Span<UInt8>) {
         guard candidate.count == Self.length, candidate[0] == UInt8(ascii: "p"), candidate[1] == UInt8(ascii: "_")
         else { return nil }
-        var text = InlineArray<45, UInt8>(repeating: 0)
-        for index in 0..<Self.length {
-            guard index < 2 || candidate[index].isBase64URL else { return nil }
-            text[index] = candidate[index]
-        }
-        self.text = text
+        var bits: UInt8 = 0
+        for index in 2..<Self.length { bits |= candidate[index].base64URLValue }
+        guard bits < 64 else { return nil }
+        text = InlineArray { candidate[$0] }
     }
 
     /// The same for an array.
@@ -48,19 +46,20 @@ package struct Capability: Sendable, Equatable, CustomStringConvertible, CustomD
 
     /// The 32 bytes that the text stands for; the two bits that 43 characters have over are dropped.
     package var randomBytes: InlineArray<32, UInt8> {
+        let characters = text.span.extracting(droppingFirst: 2)
         var bytes = InlineArray<32, UInt8>(repeating: 0)
-        var bits: UInt32 = 0
-        var held: UInt32 = 0
-        var out = 0
-        for index in 2..<Self.length {
-            bits = bits << 6 | UInt32(text[index].base64URLValue)
-            held += 6
-            if held >= 8, out < 32 {
-                held -= 8
-                bytes[out] = UInt8(truncatingIfNeeded: bits >> held)
-                out += 1
-            }
+        // Four characters are three bytes; the last three are two.
+        for group in 0..<10 {
+            var bits: UInt32 = 0
+            for index in 4 * group..<4 * group + 4 { bits = bits << 6 | UInt32(characters[index].base64URLValue) }
+            bytes[3 * group] = UInt8(truncatingIfNeeded: bits >> 16)
+            bytes[3 * group + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+            bytes[3 * group + 2] = UInt8(truncatingIfNeeded: bits)
         }
+        var bits: UInt32 = 0
+        for index in 40..<43 { bits = bits << 6 | UInt32(characters[index].base64URLValue) }
+        bytes[30] = UInt8(truncatingIfNeeded: bits >> 10)
+        bytes[31] = UInt8(truncatingIfNeeded: bits >> 2)
         return bytes
     }
 
@@ -85,7 +84,7 @@ package struct CapabilityTag: Sendable, Equatable, CustomStringConvertible, Cust
 
     /// The tag of a capability whose SHA-256 begins with these eight bytes, the first in the most significant place.
     package init(firstBytesOfHash: UInt64) {
-        let digits = InlineArray<16, UInt8> { hexDigit(firstBytesOfHash >> (60 - 4 * UInt64($0))) }
+        let digits = hexDigits(firstBytesOfHash)
         disclosed = String(ascii: digits.span)
     }
 

@@ -144,9 +144,7 @@ extension FixedWidthInteger {
 
 extension Duration {
     /// Rounded towards zero.
-    package var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
+    package var wholeMilliseconds: Int64 { Int64(attoseconds / 1_000_000_000_000_000) }
 
     /// Rounded towards zero.
     package var wholeNanoseconds: Int64 { Int64(attoseconds / 1_000_000_000) }

@@ -33,14 +33,14 @@ package struct PushID: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         let high = high & ~0xF000 | 0x4000
         let low = low & ~(0xC000 << 48) | 0x8000 << 48
+        let first = hexDigits(high)
+        let last = hexDigits(low)
         var digits = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
-        var place = 0
-        for index in 0..<32 {
-            if index == 8 || index == 12 || index == 16 || index == 20 { place += 1 }
-            let half = index < 16 ? high : low
-            digits[place] = hexDigit(half >> (60 - 4 * UInt64(index & 15)))
-            place += 1
-        }
+        for index in 0..<8 { digits[index] = first[index] }
+        for index in 8..<12 { digits[index + 1] = first[index] }
+        for index in 12..<16 { digits[index + 2] = first[index] }
+        for index in 0..<4 { digits[index + 19] = last[index] }
+        for index in 4..<16 { digits[index + 20] = last[index] }
         return String(ascii: digits.span)
     }
 }
@@ -53,8 +53,10 @@ extension String {
     }
 }
 
-/// The lower-case hex digit of the four lowest bits.
-func hexDigit(_ bits: UInt64) -> UInt8 {
-    let nibble = UInt8(truncatingIfNeeded: bits & 15)
-    return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+/// The sixteen lower-case hex digits of a number, the most significant first.
+func hexDigits(_ number: UInt64) -> InlineArray<16, UInt8> {
+    InlineArray { place in
+        let nibble = UInt8(truncatingIfNeeded: number >> (60 - 4 * UInt64(place)) & 15)
+        return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+    }
 }

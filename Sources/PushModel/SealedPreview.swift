@@ -8,12 +8,11 @@ package struct SealedPreview: Sendable, Equatable, CustomStringConvertible, Cust
 
     /// Takes a text that matches `^[A-Za-z0-9_-]{40,2048}$`; nil for any other.
     package init?(_ text: String) {
-        var length = 0
-        for byte in text.utf8 {
-            guard byte.isBase64URL else { return nil }
-            length += 1
-        }
-        guard Self.lengths.contains(length) else { return nil }
+        let bytes = text.utf8.span
+        guard Self.lengths.contains(bytes.count) else { return nil }
+        var bits: UInt8 = 0
+        for index in bytes.indices { bits |= bytes[index].base64URLValue }
+        guard bits < 64 else { return nil }
         disclosed = text
     }
 

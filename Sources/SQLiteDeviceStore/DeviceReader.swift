@@ -2,8 +2,8 @@ import Cryptography
 import DeviceStore
 import PushModel
 
-/// A connection that only reads, and its statements. Used by one actor.
-final class DeviceReader {
+/// A connection that only reads, and its statements. Used by one actor, and by the executor of that one.
+package final class DeviceReader {
     private let connection: SQLiteConnection
     private let beginning: SQLiteStatement
     private let ending: SQLiteStatement
@@ -36,15 +36,26 @@ final class DeviceReader {
     /// the index of the log after a crash (sqlite.org/wal.html, section 9).
     func waitForNobody() { connection.setBusyTimeout(.zero) }
 
-    /// Begins a read transaction: until its end all reads see the database as the first of them does.
-    func begin() throws(StoreError) { try beginning.run() }
+    /// Whether a read transaction is open.
+    private(set) var isReading = false
 
-    /// Ends the read transaction.
+    /// Begins a read transaction: until its end all reads see the database as the first of them does.
+    func begin() throws(StoreError) {
+        try beginning.run()
+        isReading = true
+    }
+
+    /// Ends the read transaction, where one is open.
     func end() {
+        guard isReading else { return }
+        isReading = false
         do throws(StoreError) { try ending.run() } catch {
             connection.rollBack()
         }
     }
+
+    /// For the executor, whose turn has ended.
+    package func turnEnds() { end() }
 
     /// Finds a capability's row and lends it, with the sealed token, for the time of the call. Nil when there is none.
     func find<Result>(
@@ -54,7 +65,7 @@ final class DeviceReader {
         search.bind(1, place.first)
         search.bind(2, place.last)
         while try search.step() {
-            guard search.digest(0) == hash.digest else { continue }
+            guard search.holds(hash.digest, 0) else { continue }
             defer { search.reset() }
             guard let platform = Platform(stored: search.integer(1)),
                 let environment = APNsEnvironment(stored: search.integer(2))

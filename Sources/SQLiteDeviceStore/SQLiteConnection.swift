@@ -24,8 +24,13 @@ import DeviceStore
     /// The most that SQLite maps of a file (`SQLITE_MAX_MMAP_SIZE`, 2 GiB less 64 KiB). What lies beyond is read.
     private static let mappedBytes = 0x7fff_0000
 
+    /// Turns off SQLite's counting of its own memory, which nobody reads: it takes a mutex of the whole process twice for
+    /// every block, on every loop. SQLite wants to be told before its first use, and afterwards does not listen.
+    private static let countsNoMemory: Bool = gryt_sqlite_count_no_memory() == SQLITE_OK
+
     /// Opens a file that exists.
     init(path: String, for purpose: Purpose, busyTimeout: Duration) throws(StoreError) {
+        _ = Self.countsNoMemory
         var name = path
         let access: Int32
         switch purpose {

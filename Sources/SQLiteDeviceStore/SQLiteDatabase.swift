@@ -116,7 +116,8 @@ package final class SQLiteDatabase: Sendable {
             path: directory.database, secret: secret, writer: writer, options: options, report: report)
     }
 
-    /// A store that lives on the executor, with a connection of its own for reading.
+    /// A store that lives on the executor, with a connection of its own for reading. On a ``TurningExecutor`` the look-ups of
+    /// a turn share one read transaction.
     package func makeStore(on executor: any SerialExecutor) throws(StoreError) -> SQLiteDeviceStore {
         // Looked at on both sides of the opening, so that what is read is what is written.
         guard writer.isInPlace else { throw .replaced }

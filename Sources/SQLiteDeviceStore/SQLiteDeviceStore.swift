@@ -5,10 +5,12 @@ package import PushModel
 /// writes go to the one writer of the process.
 package actor SQLiteDeviceStore: DeviceStore {
     private nonisolated let executor: any SerialExecutor
+    /// The same executor, where it tells of its turns.
+    private nonisolated let turns: (any TurningExecutor)?
     private nonisolated let writer: SQLiteWriter
     private nonisolated let secret: RelaySecret
+    private let opener = TokenOpener()
     private var reader: DeviceReader?
-    private var isReading = false
 
     /// The executor that was given at the start.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -17,6 +19,7 @@ package actor SQLiteDeviceStore: DeviceStore {
         path: String, busyTimeout: Duration, secret: RelaySecret, writer: SQLiteWriter, on executor: any SerialExecutor
     ) throws(StoreError) {
         self.executor = executor
+        turns = executor as? any TurningExecutor
         self.writer = writer
         self.secret = secret
         let reader = try DeviceReader(path: path, busyTimeout: busyTimeout)
@@ -35,7 +38,7 @@ package actor SQLiteDeviceStore: DeviceStore {
     }
 
     package func device(for capability: Capability) async throws(StoreError) -> StoredDevice? {
-        let hash = CapabilityHash(of: capability)
+        let hash = opener.hash(of: capability)
         let reader = try openReader()
         try readUntilTurnEnds(reader)
         return try reader.find(hash) { (row, lastUsed, sealed) throws(StoreError) in
@@ -50,10 +53,10 @@ package actor SQLiteDeviceStore: DeviceStore {
     ) throws(StoreError) -> DeviceToken {
         switch TokenSealing.version(of: sealed) {
         case .byCapability:
-            guard let token = TokenSealing.open(sealed, from: row, with: capability) else { throw .sealBroken }
+            guard let token = opener.open(sealed, from: row, with: capability) else { throw .sealBroken }
             return token
         case .byRelaySecret:
-            guard let token = TokenSealing.open(sealed, from: row, with: secret) else { throw .sealBroken }
+            guard let token = opener.open(sealed, from: row, with: secret) else { throw .sealBroken }
             writer.reseal(row.hash, TokenSealing.seal(token, into: row, with: capability))
             return token
         case nil: throw .sealBroken
@@ -93,30 +96,31 @@ package actor SQLiteDeviceStore: DeviceStore {
     package func flush() async throws(StoreError) { _ = try await write(.flush) }
 
     package func close() async {
-        stopReading()
+        reader?.end()
         reader = nil
     }
 
-    /// Keeps one read transaction for all look-ups of a turn of the loop: taking and giving back SQLite's shared lock
-    /// costs two system calls, as much time as the look-up itself.
+    /// Keeps one read transaction for all look-ups of a turn of the executor: taking and giving back SQLite's shared lock
+    /// costs two system calls, as much time as the look-up itself. On an executor without turns each look-up is a
+    /// transaction of its own.
     ///
-    /// Nothing stale is seen by it. The job that ends the transaction is queued with its first look-up, and so runs before
-    /// any job that is queued later, as that of a request which arrives after a write was answered.
+    /// Nothing stale is seen by it. A look-up must see a write if whoever asks for it may know that write's answer:
+    ///
+    /// * An answer of this store ends the transaction before its caller goes on (``write(_:)``). So it is with a sender
+    ///   that takes a capability back and has a push with it behind that in the same segment: the push is begun by the
+    ///   other request's end, in the turn in which that was answered, and its look-up begins another transaction.
+    /// * An answer of another store of the same database reaches whoever then looks up here from outside: in bytes that
+    ///   the sender sends after it has read the answer, or in a job of another thread. Neither is taken in before the turn
+    ///   ends, and the transaction with it (``TurningExecutor``).
     private func readUntilTurnEnds(_ reader: DeviceReader) throws(StoreError) {
-        guard !isReading else { return }
+        guard let turns, !reader.isReading else { return }
         try reader.begin()
-        isReading = true
-        Task { self.stopReading() }
-    }
-
-    private func stopReading() {
-        guard isReading else { return }
-        isReading = false
-        reader?.end()
+        turns.callAtTurnEnd(reader)
     }
 
     private func write(_ operation: WriteOperation) async throws(StoreError) -> Int {
         guard reader != nil else { throw .closed }
+        defer { reader?.end() }
         return try await writer.write(operation)
     }
 

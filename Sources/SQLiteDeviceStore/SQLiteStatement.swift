@@ -99,4 +99,9 @@ import DeviceStore
     func digest(_ column: Int32) -> SHA256Digest? {
         withBytes(column) { bytes in SHA256Digest(bytes) }
     }
+
+    /// Whether the bytes are those of the digest.
+    func holds(_ digest: SHA256Digest, _ column: Int32) -> Bool {
+        withBytes(column) { bytes in digest.matches(bytes) }
+    }
 }

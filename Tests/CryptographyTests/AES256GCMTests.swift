@@ -64,6 +64,29 @@ struct AES256GCMTests {
         #expect(AES256GCM.open(sealed, key: key, nonce: nonce, additionalData: data) == Array("the token".utf8))
     }
 
+    @Test func `one opener opens many texts, each under its own key, and a forged one spoils none of them`() {
+        let opener = AES256GCMOpener()
+        for length in [0, 1, 16, 47, 48, 192, 6144, 48] {
+            let key = SecureRandom.bytes(32)
+            let nonce = SecureRandom.bytes(12)
+            let text = SecureRandom.bytes(length)
+            let sealed = AES256GCM.seal(text, key: key, nonce: nonce, additionalData: [1])
+            func opened(_ sealed: [UInt8], _ key: [UInt8]) -> [UInt8]? {
+                let data: [UInt8] = [1]
+                var found: [UInt8]?
+                let isGenuine = opener.open(
+                    sealed.span, key: key.span, nonce: nonce.span, additionalData: data.span
+                ) { plaintext in found = plaintext.indices.map { plaintext[$0] } }
+                #expect(isGenuine == (found != nil))
+                return found
+            }
+            #expect(opened(flipped(sealed, 0), key) == nil)
+            #expect(opened(sealed, [UInt8](repeating: 0, count: 32)) == nil)
+            #expect(opened(sealed, key) == text)
+            #expect(opened(Array(sealed.prefix(15)), key) == nil)
+        }
+    }
+
     private func flipped(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
         var bytes = bytes
         bytes[bit / 8] ^= 1 << (bit % 8)

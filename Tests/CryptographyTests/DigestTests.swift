@@ -31,6 +31,30 @@ struct DigestTests {
         #expect(Set([digest, SHA256Digest(bytes: last), digest]).count == 2)
     }
 
+    @Test func `a digest matches its own bytes and no others`() {
+        let digest = SHA256.hash(Array("abc".utf8))
+        func matches(_ stored: [UInt8]) -> Bool { digest.matches(stored.span) }
+        let own = (0..<32).map { digest.bytes[$0] }
+        #expect(matches(own))
+        #expect(!matches(Array(own.dropLast())))
+        #expect(!matches(own + [0]))
+        #expect(!matches([]))
+        for place in 0..<32 {
+            var other = own
+            other[place] ^= 0x80
+            #expect(!matches(other))
+        }
+    }
+
+    @Test func `a hasher gives for each text what a fresh context gives`() {
+        let hasher = SHA256Hasher()
+        for length in [0, 1, 45, 55, 56, 63, 64, 65, 1000, 45] {
+            let text = [UInt8](repeating: UInt8(length & 0xFF), count: length)
+            let digest = hasher.hash(text.span)
+            #expect(digest == SHA256.hash(text))
+        }
+    }
+
     // RFC 4231 sections 4.2 to 4.8, without the truncated case 5.
     private static let hmacVectors: [(key: String, message: String, code: String)] = [
         (
@@ -109,6 +133,14 @@ struct DigestTests {
         #expect(derived == wanted)
         let key = HKDFSHA256.deriveKey(from: bytes(secret).span, salt: bytes(salt).span, info: bytes(info).span)
         #expect((0..<32).map { key[$0] } == Array(wanted.prefix(32)))
+        let salted = SaltedHKDF(salt: bytes(salt).span)
+        for number in UInt8(0)..<3 {
+            let key = salted.deriveKey(from: bytes(secret).span, info: bytes(info).span)
+            #expect((0..<32).map { key[$0] } == Array(wanted.prefix(32)))
+            // What comes between is of no consequence.
+            let other = [number]
+            _ = salted.deriveKey(from: other.span, info: other.span)
+        }
     }
 
     @Test func `HKDF gives any length up to 255 blocks, each a prefix of the next`() {

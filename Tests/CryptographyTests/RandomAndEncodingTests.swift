@@ -17,6 +17,15 @@ struct RandomAndEncodingTests {
         #expect(!constantTimeEquals([1, 2, 3], [1, 2]))
     }
 
+    @Test func `every byte is two lower-case hex digits`() {
+        for length in [0, 1, 7, 8, 32, 200] {
+            let bytes = SecureRandom.bytes(length)
+            #expect(Hex.text(of: bytes.span) == hex(bytes))
+        }
+        let all = Array(UInt8.min...UInt8.max)
+        #expect(Hex.text(of: all.span) == hex(all))
+    }
+
     // RFC 4648 section 10, without the padding, and the two characters that set base64url apart.
     @Test(arguments: [
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),

@@ -39,6 +39,20 @@ struct CapabilityTests {
         }
     }
 
+    @Test func `no other byte is taken, in any place`() {
+        let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        for place in 2..<45 {
+            for byte in UInt8.min...UInt8.max {
+                var candidate = text(String(repeating: "A", count: 43))
+                candidate[place] = byte
+                guard (Capability(candidate) != nil) == characters.contains(byte) else {
+                    Issue.record("byte \(byte) in place \(place)")
+                    return
+                }
+            }
+        }
+    }
+
     @Test func `two texts are two capabilities, even where they decode to the same bytes`() throws {
         // The last character carries four bits of the random bytes and two that are dropped.
         let zeros = String(repeating: "A", count: 42)

@@ -81,6 +81,11 @@ struct InstantsTests {
         #expect(Duration.microseconds(-1999).wholeMilliseconds == -1)
         #expect(Duration.milliseconds(1500).wholeNanoseconds == 1_500_000_000)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999).wholeNanoseconds == 1)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_999_999_999).wholeNanoseconds == -1)
+        #expect(Duration(secondsComponent: -7, attosecondsComponent: -5_000_000_000).wholeNanoseconds == -7_000_000_005)
+        #expect(Duration.seconds(9_223_372_036).wholeNanoseconds == 9_223_372_036_000_000_000)
+        #expect(Duration.nanoseconds(Int64.max).wholeNanoseconds == .max)
+        #expect(Duration.milliseconds(Int64.min).wholeMilliseconds == .min)
     }
 
     @Test func `the machine's clocks go on`() {
