@@ -32,10 +32,18 @@ def build(*more):
     return pathlib.Path(shown.stdout.strip())
 
 
+PORTS_GIVEN = set()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that this program was not given before: the kernel may choose a port again as soon as it is closed."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in PORTS_GIVEN:
+            PORTS_GIVEN.add(port)
+            return port
 
 
 class Simulator:

@@ -34,6 +34,21 @@ private actor Resident {
     }
 }
 
+/// Acts when a turn ends, and once more as it goes away.
+private final class LastWish: TurnEnd {
+    private let act: () -> Void
+    private let wish: () -> Void
+
+    init(act: @escaping () -> Void = {}, wish: @escaping () -> Void) {
+        self.act = act
+        self.wish = wish
+    }
+
+    deinit { wish() }
+
+    func turnEnds() { act() }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {
     @Test func `an actor of a loop runs on the loop's thread`() async throws {
@@ -78,6 +93,29 @@ struct EventLoopTests {
         try loop.start()
         let onLoop = await Task(executorPreference: loop) { loop.isOnLoop }.value
         #expect(onLoop)
+        loop.stopAndJoin()
+    }
+
+    @Test func `a turn ends after its jobs, and what goes away with it may ask for more`() async throws {
+        let loop = try EventLoop(name: "test")
+        try loop.start()
+        let (steps, said) = AsyncStream<String>.makeStream()
+        Task(executorPreference: loop) {
+            loop.atTurnEnd(
+                LastWish(act: { said.yield("turn end") }) {
+                    said.yield("gone")
+                    Task(executorPreference: loop) { said.yield("job of the one that is gone") }
+                    loop.atTurnEnd(LastWish(act: { said.yield("its turn end") }) { said.finish() })
+                })
+            Task(executorPreference: loop) { said.yield("second job") }
+            said.yield("first job")
+        }
+        var heard: [String] = []
+        for await step in steps { heard.append(step) }
+        #expect(
+            heard == [
+                "first job", "second job", "turn end", "gone", "job of the one that is gone", "its turn end",
+            ])
         loop.stopAndJoin()
     }
 }

@@ -16,7 +16,8 @@ struct NghttpdTests {
             let missing = SimulatedPhone(.ios)
             directory.write("{}", to: "root/3/device/\(phones[0].token)")
             directory.write("{}", to: "root/v1/projects/gryt-simulated/messages:send")
-            let port = freePort()
+            // nghttpd cannot tell which port the kernel chose.
+            let port = try freePort()
             let server = try await ChildProcess(
                 "/usr/bin/env",
                 arguments: ["nghttpd", "-v", "-a", "127.0.0.1", "-d", "root", "\(port)", "key.pem", "cert.pem"],
@@ -52,22 +53,4 @@ struct NghttpdTests {
             "cd '\(directory.path)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
                 + "-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null")
         precondition(status == 0, "openssl makes no certificate")
-    }
-
-    /// nghttpd cannot tell which port the kernel chose, so one is taken and given back just before.
-    private func freePort() -> UInt16 {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                unsafe _ = bind(socket, raw, length)
-                unsafe _ = getsockname(socket, raw, &length)
-            }
-        }
-        return UInt16(bigEndian: address.sin_port)
-    }
-}
+    }}

@@ -1,5 +1,6 @@
 import Glibc
 import PushSimulator
+import Synchronization
 import Testing
 
 /// A relay with an operator's port.
@@ -65,10 +66,15 @@ struct Scrape: Sendable {
 
 /// A port that nobody has at this moment.
 func freePort() throws -> UInt16 {
-    let (descriptor, port) = try loopbackListener()
-    close(descriptor)
-    return port
+    while true {
+        let (descriptor, port) = try loopbackListener()
+        close(descriptor)
+        if portsGiven.withLock({ $0.insert(port).inserted }) { return port }
+    }
 }
+
+/// The kernel may choose a port again as soon as it is closed, and so give one program the same for two purposes.
+private let portsGiven = Mutex<Set<UInt16>>([])
 
 /// A listening socket on a port of the kernel's choice, which nobody answers on. The caller closes it.
 func loopbackListener() throws -> (descriptor: Int32, port: UInt16) {
