@@ -1,8 +1,6 @@
 /// What waits to be done in a turn of a loop: jobs, and those who want to act once the jobs have run. Loop thread.
 ///
-/// What is taken out to be run comes back when it has run, so that its memory serves the next turn. A value in one place
-/// of the loop: a variable of a class is checked for overlapping accesses each time it is touched, and a push touches
-/// this some ten times.
+/// What is taken out to be run comes back when it has run, so that its memory serves the next turn.
 struct TurnWork {
     private var jobs: [UnownedJob] = []
     private var spareJobs: [UnownedJob] = []
@@ -30,32 +28,30 @@ struct TurnWork {
 
     /// Takes all jobs.
     mutating func takeJobs() -> [UnownedJob] {
-        swap(&jobs, &spareJobs)
-        return take(&spareJobs)
+        let taken = jobs
+        jobs = spareJobs
+        spareJobs = []
+        return taken
     }
 
-    /// Takes jobs back that have run. Says whether somebody wants to act before more of them run.
+    /// Takes the emptied list of jobs back that have run. Says whether somebody wants to act before more of them run.
     mutating func finish(_ done: consuming [UnownedJob]) -> Rest {
-        done.removeAll(keepingCapacity: true)
         spareJobs = done
         return ends.isEmpty ? rest : .ends
     }
 
     /// Takes all that want to act.
     mutating func takeEnds() -> [any TurnEnd] {
-        swap(&ends, &spareEnds)
-        return take(&spareEnds)
+        let taken = ends
+        ends = spareEnds
+        spareEnds = []
+        return taken
     }
 
-    /// Takes those back that have acted.
+    /// Takes the emptied list of those back that have acted. Emptied by the caller: letting go of one may be its end, and that
+    /// may ask for work to be done.
     mutating func finish(_ done: consuming [any TurnEnd]) -> Rest {
-        done.removeAll(keepingCapacity: true)
         spareEnds = done
         return rest
-    }
-
-    private func take<Element>(_ elements: inout [Element]) -> [Element] {
-        defer { elements = [] }
-        return elements
     }
 }
