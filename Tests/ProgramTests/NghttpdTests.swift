@@ -53,4 +53,5 @@ struct NghttpdTests {
             "cd '\(directory.path)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
                 + "-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null")
         precondition(status == 0, "openssl makes no certificate")
-    }}
+    }
+}
