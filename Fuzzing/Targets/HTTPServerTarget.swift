@@ -116,13 +116,12 @@ private struct Handled: Equatable {
 private final class Handler: HTTPRequestHandler {
     let handled = Mutex<[Handled]>([])
 
-    func answerAtOnce(to request: HTTPRequest) -> HTTPResponse? {
-        request.path.utf8.count % 2 == 0 ? answer(request) : nil
-    }
-
-    func respond(to request: HTTPRequest, exchange: HTTPExchange) async -> HTTPResponse {
-        await Task.yield()
-        return answer(request)
+    func handle(_ request: HTTPRequest) -> HTTPHandling {
+        if request.path.utf8.count % 2 == 0 { return .answered(answer(request)) }
+        return .awaited { _ in
+            await Task.yield()
+            return self.answer(request)
+        }
     }
 
     func refusal(_ refusal: HTTPRefusal, of request: HTTPRequest?) -> HTTPResponse {

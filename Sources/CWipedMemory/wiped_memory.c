@@ -1,5 +1,6 @@
-// Overwrites every block of memory when it is freed, whoever frees it. docs/decisions/wiped-memory.md says why, and why in
-// C; docs/decisions/jemalloc.md why it is jemalloc that gives the memory and takes it back.
+// Overwrites every block of memory when it is freed, whoever frees it; but for objects of C++, which jemalloc takes back by
+// a way of its own, and of which only Swift's runtime has any. docs/decisions/wiped-memory.md says why, and why in C;
+// docs/decisions/jemalloc.md why it is jemalloc that gives the memory and takes it back.
 //
 // jemalloc serves the program and its shared libraries by the names of malloc(3). A program may define some of these anew,
 // which then count for all; jemalloc does the same work under the names below. The sanitizers bring a malloc of their own,

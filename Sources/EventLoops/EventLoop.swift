@@ -154,9 +154,9 @@ import Synchronization
 
     // MARK: Turn ends
 
-    /// Calls `end` once, after the jobs of this turn have run and before the next turn looks at sockets, timers and what other
-    /// threads have handed over; the store's look-ups count on that. What a turn end asks for is the next turn's. Asking
-    /// twice in one turn calls it twice, so the asker keeps a flag. Loop thread.
+    /// Calls `end` once: when the jobs that are ready have run, before any job that is queued after this call, and before
+    /// sockets are looked at again. The store's look-ups count on it. Asking twice in one turn calls it twice, so the asker
+    /// keeps a flag. Loop thread.
     package func atTurnEnd(_ end: any TurnEnd) {
         preconditionOnLoop()
         unsafe work.add(end)

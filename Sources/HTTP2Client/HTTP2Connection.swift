@@ -3,8 +3,9 @@ import Glibc
 
 /// One connection to the origin, from the name servers to the last byte: performs what ``HTTP2ConnectionState`` says.
 ///
-/// Loop thread throughout. Its engine keeps it for as long as it is not gone, and it keeps its engine. It ends exactly once, by ``end(_:)`` or
-/// ``giveUp(_:)``, and from then on holds neither socket nor session; both are never called from within nghttp2.
+/// Loop thread throughout. Its engine keeps it for as long as it is not gone, and it keeps its engine. It ends exactly
+/// once, by ``end(_:)`` or ``giveUp(_:)``, and from then on holds neither socket nor session; both are never called from
+/// within nghttp2.
 final class HTTP2Connection: TurnEnd {
     let id: HTTP2ConnectionID
 

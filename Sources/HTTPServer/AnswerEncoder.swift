@@ -17,6 +17,10 @@ struct AnswerEncoder {
     /// A larger answer's memory is given back with the next.
     private static let keptCapacity = 1024
 
+    /// Lets go of the last answer, whose memory is overwritten then. For those that are for one sender alone: a registration's
+    /// has a capability.
+    mutating func forget() { bytes = [] }
+
     /// Encodes an answer.
     ///
     /// - Parameter closes: whether the connection ends with it (RFC 9112 section 9.6).

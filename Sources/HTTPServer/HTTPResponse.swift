@@ -29,6 +29,9 @@ package struct HTTPResponse: Sendable {
         HTTPResponse(status: status, headers: headers, body: body, encoded: EncodedResponse(self))
     }
 
+    /// Whether it is one that never changes, and so says nothing of whom it is given to.
+    var isPrepared: Bool { encoded != nil }
+
     /// Adds the status line.
     func appendStart(to output: inout [UInt8]) {
         if let encoded { output += encoded.start } else { encodeStart(to: &output) }

@@ -1,6 +1,7 @@
 package import EventLoops
 
-/// An HTTP/1.1 server on one loop: requests come whole to a handler, one Swift task each, and its answers go out.
+/// An HTTP/1.1 server on one loop: requests come whole to a handler, which answers at once or in a task of
+/// the request's own.
 ///
 /// It keeps itself alive from ``start()`` to ``stop()``. Connections, bodies and heads are bounded by the
 /// configuration; what breaks the rules of HTTP is refused before the handler sees it (``HTTPRefusal``).

@@ -165,6 +165,7 @@ extension ServerLoop {
         if isParting { connection.closes = true }
         encoder.encode(response, connection.answerForm, closes: connection.closes)
         let bytes = encoder.bytes
+        if !response.isPrepared { encoder.forget() }
         guard let sent = transmit(bytes, from: 0, on: connection) else { return }
         guard sent < bytes.count else { return answered(connection) }
         connection.output = Array(bytes[sent...])

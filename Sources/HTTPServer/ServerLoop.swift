@@ -31,7 +31,7 @@ import EventLoops
     /// How many connections are being read, further up the stack.
     var reading = 0
 
-    private let start = ContinuousClock.now
+    private let madeAt = ContinuousClock.now
     private var drainBegan = Duration.zero
     private var listener: Int32 = -1
     private var listenerWatcher: DescriptorWatcher?
@@ -66,7 +66,7 @@ import EventLoops
     // MARK: Life
 
     /// The time here: how long ago the server was made, on the clock that goes on while the machine is suspended.
-    var time: Duration { start.duration(to: .now) }
+    var time: Duration { madeAt.duration(to: .now) }
 
     /// Starts to accept.
     func start(listening listener: consuming ListeningSocket) {

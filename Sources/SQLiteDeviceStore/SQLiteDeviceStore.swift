@@ -109,9 +109,9 @@ package actor SQLiteDeviceStore: DeviceStore {
     /// * An answer of this store ends the transaction before its caller goes on (``write(_:)``). So it is with a sender
     ///   that takes a capability back and has a push with it behind that in the same segment: the push is begun by the
     ///   other request's end, in the turn in which that was answered, and its look-up begins another transaction.
-    /// * An answer of another store of the same database reaches whoever then looks up here from outside: in bytes that
-    ///   the sender sends after it has read the answer, or in a job of another thread. Neither is taken in before the turn
-    ///   ends, and the transaction with it (``TurningExecutor``).
+    /// * An answer of another store of the same database reaches whoever then looks up here in bytes that are sent after the
+    ///   answer was read, or in a job of another thread. Either way the look-up is a job that is queued after the transaction
+    ///   began, if the write came after that; and before any such job the transaction ends (``TurningExecutor``).
     private func readUntilTurnEnds(_ reader: DeviceReader) throws(StoreError) {
         guard let turns, !reader.isReading else { return }
         try reader.begin()

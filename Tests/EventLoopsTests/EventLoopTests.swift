@@ -96,7 +96,9 @@ struct EventLoopTests {
         loop.stopAndJoin()
     }
 
-    @Test func `a turn ends after its jobs, and what goes away with it may ask for more`() async throws {
+    @Test func `a turn end comes before jobs that are queued later, and what goes with it may ask for more`()
+        async throws
+    {
         let loop = try EventLoop(name: "test")
         try loop.start()
         let (steps, said) = AsyncStream<String>.makeStream()
@@ -105,17 +107,19 @@ struct EventLoopTests {
                 LastWish(act: { said.yield("turn end") }) {
                     said.yield("gone")
                     Task(executorPreference: loop) { said.yield("job of the one that is gone") }
-                    loop.atTurnEnd(LastWish(act: { said.yield("its turn end") }) { said.finish() })
+                    loop.atTurnEnd(LastWish(act: { said.yield("its turn end") }) {})
                 })
-            Task(executorPreference: loop) { said.yield("second job") }
-            said.yield("first job")
+            Task(executorPreference: loop) { said.yield("job queued later") }
+            said.yield("job that asks")
         }
         var heard: [String] = []
-        for await step in steps { heard.append(step) }
-        #expect(
-            heard == [
-                "first job", "second job", "turn end", "gone", "job of the one that is gone", "its turn end",
-            ])
+        for await step in steps {
+            heard.append(step)
+            if heard.count == 6 { break }
+        }
+        #expect(heard.prefix(3) == ["job that asks", "turn end", "gone"])
+        // A task may pass through the queue twice before its first line runs.
+        #expect(heard.dropFirst(3).sorted() == ["its turn end", "job of the one that is gone", "job queued later"])
         loop.stopAndJoin()
     }
 }

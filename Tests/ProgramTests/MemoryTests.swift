@@ -11,9 +11,11 @@ struct MemoryTests {
     func `nothing stays in memory of the phones that were rung but of the last`() async throws {
         try await Stage.run(["WORKERS": "1"]) { stage in
             var needles: [String: [UInt8]] = [:]
+            var capabilities: [String] = []
             for index in 0..<40 {
                 let (phone, capability) = try await stage.newPhone(
                     index.isMultiple(of: 2) ? .ios : .android, opens: index.isMultiple(of: 4))
+                capabilities.append(capability)
                 let preview = phone.seal(.init(title: "Ada", body: "Lovelace \(index)"), tag: tag(of: capability))
                 #expect(try await stage.relay.push(capability, preview: preview).status == 202)
                 needles["token \(index)"] = Array(phone.token.utf8)
@@ -21,6 +23,11 @@ struct MemoryTests {
                 needles["capability \(index)"] = Array(capability.utf8)
                 needles["preview \(index)"] = Array(preview.utf8)
             }
+            // One more that registers and is never rung; pushes to others come after it.
+            let (silent, capability) = try await stage.newPhone(.ios)
+            needles["token of the silent one"] = Array(silent.token.utf8)
+            needles["capability of the silent one"] = Array(capability.utf8)
+            for capability in capabilities.suffix(2) { #expect(try await stage.relay.push(capability).status == 202) }
             // Buffers that are used for each push still hold the last one of either service: nothing of any before it.
             let last = ["38", "39"]
             let found = ProcessMemory(of: stage.relay.process.id).find(needles)

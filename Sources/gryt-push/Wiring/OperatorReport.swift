@@ -14,6 +14,7 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
     let log: Log
 
     func attempted(_ attempt: Attempt, platform: Platform) {
+        // Nearly all of them; and to look at an attempt's end is to copy it.
         guard attempt.alarm != .none else { return }
         switch attempt.end {
         case .answered(let answer, let response):
