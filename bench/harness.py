@@ -187,6 +187,22 @@ def ios_token():
     return secrets.token_hex(32)
 
 
+def handed_out(*more):
+    """The relay as it is handed out by itself, every library inside (scripts/release/static-program): what is measured is
+    what is run. Beside it the simulator, and more, and where they are."""
+    built = build(*more)
+    folder = pathlib.Path(f'{os.environ.get("GRYT_BUILD_DIR", ROOT / ".build")}-handed-out')
+    shutil.rmtree(folder, ignore_errors=True)
+    done = subprocess.run([ROOT / "scripts/release/static-program", "0.0.0", folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"scripts/release/static-program ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
+    [archive] = folder.glob("*.tar.gz")
+    subprocess.run(["tar", "-xzf", archive, "-C", folder, "--strip-components=1"], check=True)
+    for program in ("push-simulator", *more):
+        (folder / program).symlink_to(built / program)
+    return folder
+
+
 class Folder:
     """A temporary folder that goes away."""
 

@@ -64,25 +64,25 @@ def memory(pid):
     return found
 
 
-SPIN = """
-import sys, time
-end, last, gaps = time.monotonic_ns() + int(sys.argv[1]) * 10**9, time.monotonic_ns(), []
-while last < end:
-    now = time.monotonic_ns()
-    if now - last > 500_000:
-        gaps.append((now - last) / 1e6)
-    last = now
-print(len(gaps), max(gaps, default=0), sum(gaps))
+DOZE = """
+import ctypes, sys, time
+ctypes.CDLL(None).prctl(29, 1)  # PR_SET_TIMERSLACK: the kernel would otherwise be up to 50 us late
+end, late = time.monotonic() + int(sys.argv[1]), []
+while time.monotonic() < end:
+    began = time.monotonic_ns()
+    time.sleep(0.0002)
+    late.append(time.monotonic_ns() - began - 200_000)
+late.sort()
+print(*(late[int(share * len(late))] / 1000 for share in (0.5, 0.99, 0.999)))
 """
 
 
-def stalls(core=0, seconds=3):
-    """How the machine itself stands still: a program that does nothing but look at the clock, alone on a core, and how often
-    a second it does not get to for half a millisecond. A virtual machine's host does that, and whatever is measured on the
-    core is late with it."""
-    count, longest, lost = map(float, run(*pinned(core), sys.executable, "-c", SPIN, seconds).stdout.split())
-    return (f"alone on its core, a program that only looks at the clock misses it for 0.5 ms or more {count / seconds:.1f} times a "
-            f"second, for {longest:.1f} ms at the longest, for {lost / seconds / 10:.2f} % of the time in all")
+def wakefulness(core=0, seconds=3):
+    """How long a core that sleeps takes to wake. A virtual one has been taken away from its machine by then, and to get it back
+    takes the host some time; whatever is woken up on it by a packet is late by that."""
+    median, high, higher = run(*pinned(core), sys.executable, "-c", DOZE, seconds).stdout.decode().split()
+    return (f"a program that sleeps for 0.2 ms on an idle core wakes up {float(median):.0f} us late in the middle, "
+            f"{float(high):.0f} us at p99, {float(higher):.0f} us at p999")
 
 
 def wait_for(port, what, seconds=20):
