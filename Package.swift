@@ -30,6 +30,9 @@ func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
+// scripts/sanitize says so: the sanitizers bring a malloc of their own, and C++'s `new` would still be jemalloc's.
+let isSanitized = Context.environment["GRYT_SANITIZED"] == "1"
+
 let package = Package(
     name: "gryt-push",
     // For GrytPushPreview, which apps use. Everything else runs on Linux.
@@ -46,7 +49,7 @@ let package = Package(
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
         system("CJemalloc", "jemalloc", "libjemalloc-dev"),
         .systemLibrary(name: "CSystem"),
-        .target(name: "CWipedMemory", dependencies: ["CJemalloc"]),
+        .target(name: "CWipedMemory", dependencies: isSanitized ? [] : ["CJemalloc"]),
 
         room("PushModel"),
         room("Telemetry"),
