@@ -2,9 +2,10 @@ package import PushModel
 
 /// When an access token is asked for, used and given up: a value without I/O, the clock handed in.
 ///
-/// One request at a time. A token is renewed in the background ahead of its end and used until then, so that no push
-/// waits for a renewal and a slow endpoint costs nothing for minutes. After a failure the endpoint is left alone for a
-/// while, longer each time.
+/// A token is renewed in the background ahead of its end and used until then, so that no push waits for a renewal and a
+/// slow endpoint costs nothing for minutes. One request at a time, unless somebody waits for it and it hangs: then another
+/// goes out beside it, for what it hangs at may be well again for the next. After a failure the endpoint is left alone for
+/// a while, longer each time.
 package struct AccessTokenCycle: Sendable {
     /// What somebody who needs a token is told.
     package enum Advice: Sendable, Equatable {
@@ -12,11 +13,11 @@ package struct AccessTokenCycle: Sendable {
         case use(AccessToken)
         /// Use this one, and start a request for the next.
         case useAndRequest(AccessToken)
-        /// Wait for the request under way.
+        /// Wait for what is under way.
         case wait
         /// Start a request, and wait for it.
         case requestAndWait
-        /// The endpoint has just refused or failed, and is asked again only after this time.
+        /// The endpoint has just refused or failed, and is asked again only after a pause. To come back after this time.
         case refused(OAuthFailure, retryAfter: Duration)
     }
 
@@ -28,14 +29,45 @@ package struct AccessTokenCycle: Sendable {
     package static let firstPause: Duration = .seconds(1)
     /// The longest wait between two requests.
     package static let longestPause: Duration = .seconds(60)
+    /// The longest wait where the endpoint fails and there is no token meanwhile: the end of an outage is to be noticed
+    /// within five seconds.
+    package static let longestPauseWithoutToken: Duration = .seconds(3)
+    /// A request that somebody waits for, and that has come to nothing for so long, gets another beside it.
+    package static let besideAfter: Duration = .seconds(3)
+    /// Requests that may be under way at once. With ``besideAfter`` they cover the time that one may take.
+    package static let requestsAtOnce = 5
+    /// From so many failures in a row on it is an outage, and nobody is told to come back before ``outageWait``, as where
+    /// FCM itself fails.
+    package static let outageFailures = 3
+    /// What is told in an outage, and by lot up to twice as much.
+    package static let outageWait: Duration = .seconds(10)
+
+    /// How the last request failed.
+    private struct Setback {
+        var failure: OAuthFailure
+        var met: MonotonicInstant
+        /// From 0 to 1, which spreads the next request.
+        var lot: Double
+        /// Failures in a row, with this one.
+        var number: Int
+
+        /// When the endpoint may be asked again.
+        func end(hasToken: Bool) -> MonotonicInstant {
+            let doubled = AccessTokenCycle.firstPause * (1 << min(number - 1, 6))
+            let longest = hasToken || !failure.isOutage ? longestPause : longestPauseWithoutToken
+            let pause = failure.isOutage ? min(doubled, longest) : longest
+            return met.advanced(by: pause - pause * (lot * 0.2))
+        }
+    }
 
     private var token: AccessToken?
     private var receivedAt = MonotonicInstant(nanoseconds: 0)
     private var expires = MonotonicInstant(nanoseconds: 0)
     private var renewsAt = MonotonicInstant(nanoseconds: 0)
-    private var isRequesting = false
-    private var failure: (OAuthFailure, until: MonotonicInstant)?
-    private var failuresInARow = 0
+    private var underWay = 0
+    /// When the newest request began.
+    package private(set) var lastBegan = MonotonicInstant(nanoseconds: 0)
+    private var setback: Setback?
 
     package init() {}
 
@@ -45,25 +77,34 @@ package struct AccessTokenCycle: Sendable {
     ///   come since. Meanwhile everybody else goes on with the old one: FCM may have meant one push, and it is not for the
     ///   endpoint's faults to shut out all. Nor is there another to be had while the endpoint is left alone.
     package mutating func need(insteadOf refused: AccessToken? = nil, at now: MonotonicInstant) -> Advice {
-        let paused = failure.map { now < $0.until } ?? false
-        if let token = usable(at: now), token != refused || paused {
-            guard now >= renewsAt, !isRequesting, !paused else { return .use(token) }
-            isRequesting = true
-            return .useAndRequest(token)
+        let usable = usable(at: now)
+        let hasToken = usable != nil && usable != refused
+        let isPaused = setback.map { now < $0.end(hasToken: hasToken) } ?? false
+        if let usable, hasToken || isPaused {
+            guard now >= renewsAt, underWay == 0, !isPaused else { return .use(usable) }
+            begin(at: now)
+            return .useAndRequest(usable)
         }
-        if isRequesting { return .wait }
-        if paused, let failure {
-            return .refused(failure.0, retryAfter: failure.until.duration(since: now))
+        if underWay > 0 {
+            guard !isPaused, underWay < Self.requestsAtOnce, lastBegan.advanced(by: Self.besideAfter) <= now else {
+                return .wait
+            }
+        } else if isPaused, let setback {
+            return .refused(setback.failure, retryAfter: wait(at: now))
         }
-        isRequesting = true
+        begin(at: now)
         return .requestAndWait
     }
 
-    /// The request under way brought a token that is good for `lifetime`.
+    private mutating func begin(at now: MonotonicInstant) {
+        underWay += 1
+        lastBegan = now
+    }
+
+    /// A request brought a token that is good for `lifetime`.
     package mutating func received(_ newToken: AccessToken, lifetime: Duration, at now: MonotonicInstant) {
-        isRequesting = false
-        failure = nil
-        failuresInARow = 0
+        underWay -= 1
+        setback = nil
         token = newToken
         receivedAt = now
         expires = now.advanced(by: lifetime)
@@ -71,31 +112,28 @@ package struct AccessTokenCycle: Sendable {
         renewsAt = now.advanced(by: max(lifetime - Self.renewalMargin, lifetime / 2))
     }
 
-    /// The request under way failed. `jitter` in 0..<1 spreads the next one.
-    package mutating func failed(_ reason: OAuthFailure, jitter: Double, at now: MonotonicInstant) {
-        isRequesting = false
-        let doubled = Self.firstPause * (1 << min(failuresInARow, 6))
-        failuresInARow += 1
-        let pause: Duration =
-            switch reason {
-            case .refused, .clock: Self.longestPause
-            case .unreachable, .unavailable, .malformed: min(doubled, Self.longestPause)
-            }
-        failure = (reason, now.advanced(by: pause - pause * (jitter * 0.2)))
+    /// A request failed that had begun at `began`. `lot` in 0..<1 spreads the next one. That one hung for which another has
+    /// brought a token meanwhile is held against nobody.
+    package mutating func failed(
+        _ failure: OAuthFailure, began: MonotonicInstant, lot: Double, at now: MonotonicInstant
+    ) {
+        underWay -= 1
+        guard token == nil || began >= receivedAt else { return }
+        setback = Setback(failure: failure, met: now, lot: lot, number: (setback?.number ?? 0) + 1)
     }
 
     /// Somebody has acted: the endpoint is not left alone any more for what it did.
-    package mutating func startAnew() {
-        failure = nil
-        failuresInARow = 0
-    }
+    package mutating func startAnew() { setback = nil }
 
     /// How the last request failed; nil where it did not, and while none has ended.
-    package var lastFailure: OAuthFailure? { failure?.0 }
+    package var lastFailure: OAuthFailure? { setback?.failure }
 
-    /// How long the endpoint is still left alone after a failure.
-    package func pauseLeft(at now: MonotonicInstant) -> Duration {
-        failure.map { max($0.until.duration(since: now), .zero) } ?? .zero
+    /// When somebody is to come back who needs a token and has none; zero where nothing has failed.
+    package func wait(at now: MonotonicInstant) -> Duration {
+        guard let setback else { return .zero }
+        let pause = max(setback.end(hasToken: false).duration(since: now), .zero)
+        let isLong = setback.failure.isOutage && setback.number >= Self.outageFailures
+        return isLong ? max(pause, Self.outageWait * (1 + setback.lot)) : pause
     }
 
     /// The age of the token that is used now; nil when there is none.
@@ -149,6 +187,15 @@ package enum OAuthFailure: Error, Sendable, Equatable {
         switch self {
         case .refused: .refusing(.credentials)
         case .unreachable, .unavailable, .malformed, .clock: .unknown
+        }
+    }
+
+    /// Whether the endpoint fails us, and may be well again the next second, rather than refuses us until somebody has
+    /// acted.
+    package var isOutage: Bool {
+        switch self {
+        case .unreachable, .unavailable, .malformed: true
+        case .refused, .clock: false
         }
     }
 

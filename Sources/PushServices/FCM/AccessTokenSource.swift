@@ -2,7 +2,7 @@ import HTTP2Client
 package import PushModel
 import Synchronization
 
-/// The access token by which FCM knows the operator: asked for once, shared by every loop, renewed ahead of time.
+/// The access token by which FCM knows the operator: one for every loop, renewed ahead of time.
 ///
 /// A push that finds a token goes on at once, without leaving its loop. `AccessTokenCycle` decides; this asks.
 package final class AccessTokenSource: Sendable {
@@ -19,14 +19,21 @@ package final class AccessTokenSource: Sendable {
 
     private struct State {
         var cycle = AccessTokenCycle()
-        var waiters: [CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>] = []
+        var waiters: [Waiter] = []
+    }
+
+    /// A push that waits for a token, and for nothing longer than for the newest request that there was as it came.
+    private struct Waiter {
+        var continuation: CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>
+        /// When that request began.
+        var newest: MonotonicInstant
     }
 
     /// Why there is none, and when to ask again.
     package struct OAuthRefusal: Error, Sendable, Equatable {
         /// Why.
         package var failure: OAuthFailure
-        /// When the endpoint is asked again.
+        /// When to come back.
         package var retryAfter: Duration
     }
 
@@ -55,12 +62,12 @@ package final class AccessTokenSource: Sendable {
         switch state.withLock({ $0.cycle.need(insteadOf: refused, at: now) }) {
         case .use(let token): return token
         case .useAndRequest(let token):
-            startRequest()
+            startRequest(at: now)
             return token
         case .refused(let failure, let retryAfter):
             throw OAuthRefusal(failure: failure, retryAfter: retryAfter)
         case .requestAndWait:
-            startRequest()
+            startRequest(at: now)
             return try await wait(insteadOf: refused)
         case .wait:
             return try await wait(insteadOf: refused)
@@ -71,7 +78,7 @@ package final class AccessTokenSource: Sendable {
     package var trouble: OAuthRefusal? {
         let now = clocks.monotonic()
         return state.withLock { state in
-            state.cycle.lastFailure.map { OAuthRefusal(failure: $0, retryAfter: state.cycle.pauseLeft(at: now)) }
+            state.cycle.lastFailure.map { OAuthRefusal(failure: $0, retryAfter: state.cycle.wait(at: now)) }
         }
     }
 
@@ -89,11 +96,12 @@ package final class AccessTokenSource: Sendable {
     private func wait(insteadOf refused: AccessToken?) async throws(OAuthRefusal) -> AccessToken {
         let result = await withCheckedContinuation { continuation in
             // The request may have ended between the advice and now, and then nobody would wake us.
+            let now = clocks.monotonic()
             let advice: AccessTokenCycle.Advice? = state.withLock { state in
-                let advice = state.cycle.need(insteadOf: refused, at: clocks.monotonic())
+                let advice = state.cycle.need(insteadOf: refused, at: now)
                 switch advice {
                 case .wait, .requestAndWait:
-                    state.waiters.append(continuation)
+                    state.waiters.append(Waiter(continuation: continuation, newest: state.cycle.lastBegan))
                     return advice == .requestAndWait ? advice : nil
                 case .use, .useAndRequest, .refused:
                     return advice
@@ -101,10 +109,10 @@ package final class AccessTokenSource: Sendable {
             }
             switch advice {
             case nil, .wait: break
-            case .requestAndWait: startRequest()
+            case .requestAndWait: startRequest(at: now)
             case .use(let token): continuation.resume(returning: .success(token))
             case .useAndRequest(let token):
-                startRequest()
+                startRequest(at: now)
                 continuation.resume(returning: .success(token))
             case .refused(let failure, let retryAfter):
                 continuation.resume(returning: .failure(OAuthRefusal(failure: failure, retryAfter: retryAfter)))
@@ -113,21 +121,25 @@ package final class AccessTokenSource: Sendable {
         return try result.get()
     }
 
-    private func startRequest() {
-        Task(executorPreference: executor) { await self.request() }
+    private func startRequest(at began: MonotonicInstant) {
+        Task(executorPreference: executor) { await self.request(began: began) }
     }
 
-    private func request() async {
+    private func request(began: MonotonicInstant) async {
         let (result, date) = await ask()
         let now = clocks.monotonic()
-        let jitter = Double.random(in: 0..<1)
+        let lot = Double.random(in: 0..<1)
         let (waiters, pause, usable) = state.withLock { state in
             switch result {
             case .success(let grant): state.cycle.received(grant.token, lifetime: grant.lifetime, at: now)
-            case .failure(let failure): state.cycle.failed(failure, jitter: jitter, at: now)
+            case .failure(let failure): state.cycle.failed(failure, began: began, lot: lot, at: now)
             }
-            defer { state.waiters = [] }
-            return (state.waiters, state.cycle.pauseLeft(at: now), state.cycle.usable(at: now))
+            // Where it failed, one beside it may still bring a token to those who came later.
+            let isGranted = (try? result.get()) != nil
+            let isOver: (Waiter) -> Bool = { isGranted || $0.newest <= began }
+            let waiters = state.waiters.filter(isOver)
+            state.waiters.removeAll(where: isOver)
+            return (waiters, state.cycle.wait(at: now), state.cycle.usable(at: now))
         }
         observer.requested(result.map { $0.lifetime }, date: date)
         // Of those who wait although there is one, FCM has refused it; they learn that there is no other.
@@ -137,7 +149,7 @@ package final class AccessTokenSource: Sendable {
             } else {
                 result.map { $0.token }.mapError { OAuthRefusal(failure: $0, retryAfter: pause) }
             }
-        for waiter in waiters { waiter.resume(returning: told) }
+        for waiter in waiters { waiter.continuation.resume(returning: told) }
     }
 
     private func ask() async -> (result: Result<OAuthExchange.Grant, OAuthFailure>, date: WallInstant?) {
