@@ -18,7 +18,7 @@ struct OAuthAnswerTests {
             PushServiceCase.json(200, #"{"access_token":"t","expires_in":0}"#),
             "502 upstream_failed provider_unavailable", 4
         ),
-        // After the first second it is tried again, then after two and four.
+        // After the first second it is tried again, then after two and three.
         (.refuse(status: 503, reason: "unavailable"), "502 upstream_failed provider_unavailable", 4),
         (PushServiceCase.page(200), "502 upstream_failed provider_unavailable", 4),
         (.disconnect, "502 upstream_failed unreachable", 4),
@@ -77,7 +77,8 @@ struct OAuthAnswerTests {
         try await Stage.run(["PUSH_BUDGET_MS": "1000"]) { stage in
             var phones: [(phone: SimulatedPhone, capability: String)] = []
             for _ in 0..<30 { phones.append(try await stage.newPhone(.android)) }
-            stage.simulator.setLatency(.milliseconds(2500), of: .oauth)
+            // Later than the senders have time for, and sooner than a request counts as hanging.
+            stage.simulator.setLatency(.milliseconds(2000), of: .oauth)
             let relay = stage.relay
             try await withThrowingTaskGroup(of: String.self) { group in
                 for (_, capability) in phones { group.addTask { try await relay.push(capability).summary } }
@@ -135,6 +136,36 @@ struct OAuthAnswerTests {
             while try await relay.push(phones[0]).status != 202 {}
             for capability in phones.dropFirst() { #expect(try await relay.push(capability).status == 202) }
             #expect(!relay.process.record.outputText.contains("breaker_opened"))
+        }
+    }
+
+    @Test(arguments: [
+        (Fault.Action.disconnect, "502 upstream_failed unreachable"),
+        (.refuse(status: 503, reason: "unavailable"), "502 upstream_failed provider_unavailable"),
+    ])
+    func `an endpoint that is ill for long is told as that, and not as a silence of FCM's`(
+        action: Fault.Action, answer: String
+    ) async throws {
+        try await Stage.run { stage in
+            var phones: [String] = []
+            for _ in 0..<12 { phones.append(try await stage.newPhone(.android).capability) }
+            stage.simulator.force(Fault(action), on: .oauth)
+            // The third request comes more than two seconds after the first.
+            while stage.simulator.books().oauthCalls < 3 {
+                for capability in phones { #expect(try await stage.relay.push(capability).summary == answer) }
+            }
+            #expect(!stage.relay.process.record.outputText.contains("breaker_opened"))
+        }
+    }
+
+    @Test func `a token request that is never answered is not waited for by the pushes that come after`() async throws {
+        try await Stage.run(["PUSH_BUDGET_MS": "3500"]) { stage in
+            let (phone, capability) = try await stage.newPhone(.android)
+            stage.simulator.force(Fault(.silence, times: 1), on: .oauth)
+            #expect(try await stage.relay.push(capability).summary == "502 upstream_failed timeout")
+            #expect(try await stage.relay.push(capability).status == 202)
+            #expect(stage.simulator.books().oauthCalls == 2)
+            #expect(stage.notifications(for: phone).count == 1)
         }
     }
 

@@ -131,6 +131,29 @@ struct CircuitBreakerTests {
         #expect(change == .opened(.timeout))
     }
 
+    @Test func `a push from which nothing was learned waits no more`() {
+        var bench = Bench()
+        for phone in 1...10 {
+            #expect(bench.admit(phone) == .pass)
+            bench.end(.unknown, phone)
+        }
+        #expect(bench.breaker.isCalm)
+        bench.wait(.seconds(60))
+        #expect(bench.admit(11) == .pass)
+    }
+
+    @Test func `of a phone with two pushes the one still waits when the other has ended, and a failure stays one`() {
+        var bench = Bench()
+        for phone in 1...9 { #expect(bench.admit(phone) == .pass) }
+        #expect(bench.admit(1) == .pass)
+        bench.end(.unknown, 1)
+        bench.end(.ailing(.timeout), 10)
+        #expect(bench.admit(10) == .pass)
+        bench.end(.unknown, 10)
+        bench.wait(.seconds(2))
+        #expect(bench.breaker.admit(phone: 11, at: bench.now, lot: 0.5).change == .opened(.timeout))
+    }
+
     @Test func `a burst right after one phone's long silence does not open it`() {
         var bench = Bench()
         _ = bench.admit(1)

@@ -34,11 +34,15 @@ package struct CircuitBreaker: Sendable {
     /// A probe that has not come back after so long does not keep the next one from going.
     package static let probePatience: Duration = .seconds(3)
 
-    /// A push that failed, or that waits.
+    /// A phone whose pushes failed, or wait.
     private struct Sign {
         var phone: Int
         var began: MonotonicInstant
         var countsFrom: MonotonicInstant
+        /// How many wait.
+        var waiting = 0
+        /// Whether one has failed.
+        var hasFailed = false
     }
 
     private struct Trip {
@@ -73,7 +77,7 @@ package struct CircuitBreaker: Sendable {
         if trip == nil {
             change = openIfOutage(at: now, lot: lot)
             guard change != nil else {
-                note(phone, at: now, countsFrom: now.advanced(by: Self.patience))
+                noteWaiting(phone, at: now)
                 return (.pass, nil)
             }
         }
@@ -125,10 +129,11 @@ package struct CircuitBreaker: Sendable {
                 return nil
             }
             ailment = cause
-            note(phone, at: now, countsFrom: now)
+            noteFailure(phone, at: now)
             return openIfOutage(at: now, lot: lot)
         case .unknown:
-            // Nothing was learned, so the next one may try.
+            // It waits no more, and as nothing was learned the next one may try.
+            forgetWaiting(phone)
             if isProbe {
                 trip?.probe = nil
                 trip?.nextProbe = now
@@ -158,12 +163,29 @@ package struct CircuitBreaker: Sendable {
         return .closed(trip.cause, after: now.duration(since: trip.openedAt))
     }
 
-    private mutating func note(_ phone: Int, at now: MonotonicInstant, countsFrom: MonotonicInstant) {
-        if let index = signs.firstIndex(where: { $0.phone == phone }) {
-            signs[index].countsFrom = min(signs[index].countsFrom, countsFrom)
-        } else if signs.count < ailment.leastPhones {
-            signs.append(Sign(phone: phone, began: now, countsFrom: countsFrom))
-        }
+    private mutating func noteWaiting(_ phone: Int, at now: MonotonicInstant) {
+        note(phone, at: now, countsFrom: now.advanced(by: Self.patience)) { $0.waiting += 1 }
+    }
+
+    private mutating func noteFailure(_ phone: Int, at now: MonotonicInstant) {
+        note(phone, at: now, countsFrom: now) { $0.hasFailed = true }
+    }
+
+    private mutating func note(
+        _ phone: Int, at now: MonotonicInstant, countsFrom: MonotonicInstant, _ change: (inout Sign) -> Void
+    ) {
+        let known = signs.firstIndex { $0.phone == phone }
+        guard known != nil || signs.count < ailment.leastPhones else { return }
+        if known == nil { signs.append(Sign(phone: phone, began: now, countsFrom: countsFrom)) }
+        let index = known ?? signs.endIndex - 1
+        signs[index].countsFrom = min(signs[index].countsFrom, countsFrom)
+        change(&signs[index])
+    }
+
+    private mutating func forgetWaiting(_ phone: Int) {
+        guard let index = signs.firstIndex(where: { $0.phone == phone }) else { return }
+        signs[index].waiting = max(signs[index].waiting - 1, 0)
+        if signs[index].waiting == 0, !signs[index].hasFailed { signs.remove(at: index) }
     }
 
     private mutating func openIfOutage(at now: MonotonicInstant, lot: Double) -> Change? {
