@@ -117,30 +117,89 @@ struct PhoneLifeTests {
         await simulator.stop()
     }
 
-    @Test func `FCM keeps a hundred for a phone that is out of reach, or none`() async throws {
-        let fixture = try await Fixture.start()
-        let simulator = fixture.simulator
-        let client = try fixture.client(.fcm)
-        let access = try fixture.accessToken()
-        let phone = SimulatedPhone(.android)
-        func push(_ count: Int, android: String = "{}") throws {
+    /// A phone of Google's, and how it is pushed to.
+    private struct Android {
+        let fixture: Fixture
+        let client: TestClient
+        let access: String
+        let token = SimulatedPhone(.android).token
+
+        func push(_ count: Int, _ android: String = "{}") throws {
             for number in 0..<count {
-                let body = #"{"message":{"token":"\#(phone.token)","android":\#(android),"data":{"n":"\#(number)"}}}"#
+                let body = #"{"message":{"token":"\#(token)","android":\#(android),"data":{"n":"\#(number)"}}}"#
                 _ = try client.exchange(fixture.fcmRequest(body, accessToken: access))
             }
         }
+
+        var shown: Int { fixture.simulator.shown(on: token, platform: .android).count }
+
+        func setOnline(_ isOnline: Bool) { fixture.simulator.setOnline(isOnline, token, platform: .android) }
+    }
+
+    private func android(_ fixture: Fixture) throws -> Android {
+        Android(fixture: fixture, client: try fixture.client(.fcm), access: try fixture.accessToken())
+    }
+
+    @Test func `FCM keeps a hundred for a phone that is out of reach, or none`() async throws {
+        let fixture = try await Fixture.start()
+        let phone = try android(fixture)
         func shownAfter(_ pushes: () throws -> Void) rethrows -> Int {
-            let before = simulator.shown(on: phone.token, platform: .android).count
-            simulator.setOnline(false, phone.token, platform: .android)
+            let before = phone.shown
+            phone.setOnline(false)
             try pushes()
-            simulator.setOnline(true, phone.token, platform: .android)
-            return simulator.shown(on: phone.token, platform: .android).count - before
+            phone.setOnline(true)
+            return phone.shown - before
         }
-        #expect(try shownAfter { try push(3, android: #"{"ttl":"0s"}"#) } == 0)
-        #expect(try shownAfter { try push(3, android: #"{"collapse_key":"k"}"#) } == 1)
-        #expect(try shownAfter { try push(7) } == 7)
-        #expect(try shownAfter { try push(101) } == 1)
-        #expect(simulator.deliveredCount(to: phone.token, platform: .android) == 114)
+        #expect(try shownAfter { try phone.push(3, #"{"ttl":"0s"}"#) } == 0)
+        #expect(try shownAfter { try phone.push(3, #"{"collapse_key":"k"}"#) } == 1)
+        #expect(try shownAfter { try phone.push(7) } == 7)
+        #expect(try shownAfter { try phone.push(101) } == 1)
+        #expect(fixture.simulator.deliveredCount(to: phone.token, platform: .android) == 114)
+        await fixture.simulator.stop()
+    }
+
+    @Test func `of five collapse keys FCM keeps four for a phone that is out of reach, beside what has none`()
+        async throws
+    {
+        let fixture = try await Fixture.start()
+        let phone = try android(fixture)
+        phone.setOnline(false)
+        try phone.push(2)
+        for key in ["a", "b", "c", "a", "d", "e"] { try phone.push(1, #"{"collapse_key":"\#(key)"}"#) }
+        phone.setOnline(true)
+        let shown = fixture.simulator.shown(on: phone.token, platform: .android)
+        let keys = shown.map { JSON(text: $0.payload)?["android"]?["collapse_key"]?.string }
+        #expect(keys == [nil, nil, "c", "a", "d", "e"])
+        await fixture.simulator.stop()
+    }
+
+    @Test func `of collapsible messages the twenty-first waits for three minutes, and nobody is told`() async throws {
+        let fixture = try await Fixture.start {
+            $0.clock = { 1_790_000_000_000 }
+            $0.accessTokenLifetime = .seconds(10_000)
+        }
+        let simulator = fixture.simulator
+        let phone = try android(fixture)
+        try phone.push(20, #"{"collapse_key":"k"}"#)
+        #expect(phone.shown == 20)
+        // One takes another's place while they wait; what has no key, and what may not wait, does not wait.
+        try phone.push(3, #"{"collapse_key":"k"}"#)
+        try phone.push(1, #"{"collapse_key":"l"}"#)
+        try phone.push(1, #"{"collapse_key":"m","ttl":"60s"}"#)
+        try phone.push(1)
+        #expect(phone.shown == 21)
+        #expect(simulator.deliveredCount(to: phone.token, platform: .android) == 26)
+        #expect(simulator.books()[.fcm].answers == [200: 26])
+        simulator.advanceClock(by: .seconds(179))
+        #expect(phone.shown == 21)
+        simulator.advanceClock(by: .seconds(1))
+        #expect(phone.shown == 22)
+        simulator.advanceClock(by: .seconds(180))
+        #expect(phone.shown == 23)
+        simulator.advanceClock(by: .seconds(3600))
+        #expect(phone.shown == 23)
+        try phone.push(21, #"{"collapse_key":"k"}"#)
+        #expect(phone.shown == 43)
         await simulator.stop()
     }
 }

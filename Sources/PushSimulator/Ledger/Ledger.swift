@@ -271,7 +271,11 @@ final class Ledger: Sendable {
 
     /// What the phone shows, oldest first.
     func shown(on address: PhoneAddress) -> [DeliveredNotification] {
-        state.withLock { $0.screens[address]?.shown ?? [] }
+        let now = now
+        return state.withLock { state in
+            state.screens[address]?.advance(to: now)
+            return state.screens[address]?.shown ?? []
+        }
     }
 
     /// Sets the rates of a service's phones; those of both APNs environments are one.
