@@ -13,14 +13,14 @@ struct AccessTokenCycleTests {
         #expect(cycle.need(at: Self.start) == .requestAndWait)
         #expect(cycle.need(at: Self.start) == .wait)
         #expect(cycle.need(at: Self.at(2)) == .wait)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3599), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3599), began: Self.start, at: Self.start)
         #expect(cycle.need(at: Self.start) == .use(AccessToken("a")))
     }
 
     @Test func `it is renewed five minutes ahead, by one, while all go on with the old one`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
         #expect(cycle.need(at: Self.at(3299)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3300)) == .useAndRequest(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3301)) == .use(AccessToken("a")))
@@ -32,7 +32,7 @@ struct AccessTokenCycleTests {
     @Test func `a renewal that fails is tried again after a pause, and the old one serves meanwhile`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
         _ = cycle.need(at: Self.at(3300))
         cycle.failed(.unavailable, began: Self.at(3300), lot: 0, at: Self.at(3300))
         #expect(cycle.need(at: Self.at(3300)) == .use(AccessToken("a")))
@@ -42,7 +42,7 @@ struct AccessTokenCycleTests {
     @Test func `while nobody lacks a token, pauses double up to a minute`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
         var now = 900
         for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
             #expect(cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")))
@@ -75,7 +75,7 @@ struct AccessTokenCycleTests {
     @Test func `as soon as the old token is out, the pause is a short one`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
         for now in [1000, 1100, 1183] {
             #expect(cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")))
             cycle.failed(.unavailable, began: Self.at(now), lot: 0, at: Self.at(now))
@@ -102,7 +102,7 @@ struct AccessTokenCycleTests {
     @Test func `while there is a token, a renewal that hangs is left alone`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
         #expect(cycle.need(at: Self.at(1170)) == .useAndRequest(AccessToken("a")))
         #expect(cycle.need(at: Self.at(1184)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(1185)) == .requestAndWait)
@@ -113,7 +113,7 @@ struct AccessTokenCycleTests {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
         _ = cycle.need(at: Self.at(3))
-        cycle.received(AccessToken("a"), lifetime: .seconds(20), at: Self.at(4))
+        cycle.received(AccessToken("a"), lifetime: .seconds(20), began: Self.at(3), at: Self.at(4))
         cycle.failed(.unreachable, began: Self.start, lot: 0, at: Self.at(15))
         #expect(cycle.lastFailure == nil)
         #expect(cycle.need(at: Self.at(15)) == .requestAndWait)
@@ -133,7 +133,7 @@ struct AccessTokenCycleTests {
         var cycle = AccessTokenCycle()
         let (old, new) = (AccessToken("a"), AccessToken("b"))
         _ = cycle.need(at: Self.start)
-        cycle.received(new, lifetime: .seconds(3600), at: Self.start)
+        cycle.received(new, lifetime: .seconds(3600), began: Self.start, at: Self.start)
         #expect(cycle.need(insteadOf: old, at: Self.start) == .use(new))
         #expect(cycle.need(insteadOf: new, at: Self.start) == .requestAndWait)
         #expect(cycle.need(insteadOf: new, at: Self.start) == .wait)
@@ -148,7 +148,7 @@ struct AccessTokenCycleTests {
     func `whatever becomes of a renewal, the token there is serves to its end`(_ failure: OAuthFailure) {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
         var now = 3300
         while now < 3585 {
             if cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")) {
@@ -179,7 +179,7 @@ struct AccessTokenCycleTests {
     @Test func `a token of one minute is used for most of it`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(60), at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(60), began: Self.start, at: Self.start)
         #expect(cycle.need(at: Self.at(29)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(30)) == .useAndRequest(AccessToken("a")))
     }

@@ -51,6 +51,27 @@ struct AccessTokenSourceTests {
         #expect(source.trouble == nil)
     }
 
+    @Test func `nobody waits for a request that has ended already`() async {
+        let source = source()
+        async let first = need(of: source)
+        await endpoint.hold(1)
+        time.advance(by: .seconds(3))
+        async let second = need(of: source)
+        await endpoint.hold(2)
+        endpoint.end(2, with: answer(503))
+        #expect(await second == .failure(.init(failure: .unavailable, retryAfter: source.trouble?.retryAfter ?? .zero)))
+        _ = await first
+        // The one that hangs is what there is to wait for, in the pause after the other.
+        async let third = need(of: source)
+        while source.waiting == 0 { await Task.yield() }
+        endpoint.end(1, with: .failure(.unknownOutcome(.timeout)))
+        guard case .failure = await third else {
+            Issue.record("a token that nobody gave")
+            return
+        }
+        #expect(source.waiting == 0)
+    }
+
     @Test func `a token is for all who wait, whichever request brings it`() async {
         let source = source()
         async let early = need(of: source)

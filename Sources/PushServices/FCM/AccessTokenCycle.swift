@@ -64,9 +64,8 @@ package struct AccessTokenCycle: Sendable {
     private var receivedAt = MonotonicInstant(nanoseconds: 0)
     private var expires = MonotonicInstant(nanoseconds: 0)
     private var renewsAt = MonotonicInstant(nanoseconds: 0)
-    private var underWay = 0
-    /// When the newest request began.
-    package private(set) var lastBegan = MonotonicInstant(nanoseconds: 0)
+    /// When each request began that is under way, oldest first.
+    private var underWay: [MonotonicInstant] = []
     private var setback: Setback?
 
     package init() {}
@@ -81,29 +80,34 @@ package struct AccessTokenCycle: Sendable {
         let hasToken = usable != nil && usable != refused
         let isPaused = setback.map { now < $0.end(hasToken: hasToken) } ?? false
         if let usable, hasToken || isPaused {
-            guard now >= renewsAt, underWay == 0, !isPaused else { return .use(usable) }
-            begin(at: now)
+            guard now >= renewsAt, underWay.isEmpty, !isPaused else { return .use(usable) }
+            underWay.append(now)
             return .useAndRequest(usable)
         }
-        if underWay > 0 {
-            guard !isPaused, underWay < Self.requestsAtOnce, lastBegan.advanced(by: Self.besideAfter) <= now else {
+        if let newest = newestUnderWay {
+            guard !isPaused, underWay.count < Self.requestsAtOnce, newest.advanced(by: Self.besideAfter) <= now else {
                 return .wait
             }
         } else if isPaused, let setback {
             return .refused(setback.failure, retryAfter: wait(at: now))
         }
-        begin(at: now)
+        underWay.append(now)
         return .requestAndWait
     }
 
-    private mutating func begin(at now: MonotonicInstant) {
-        underWay += 1
-        lastBegan = now
+    /// When the newest of the requests began that are under way; nil where none is.
+    package var newestUnderWay: MonotonicInstant? { underWay.last }
+
+    private mutating func ended(_ began: MonotonicInstant) {
+        guard let index = underWay.firstIndex(of: began) else { preconditionFailure("a request ends once") }
+        underWay.remove(at: index)
     }
 
-    /// A request brought a token that is good for `lifetime`.
-    package mutating func received(_ newToken: AccessToken, lifetime: Duration, at now: MonotonicInstant) {
-        underWay -= 1
+    /// A request brought a token that is good for `lifetime`. It had begun at `began`, as ``need(insteadOf:at:)`` was told.
+    package mutating func received(
+        _ newToken: AccessToken, lifetime: Duration, began: MonotonicInstant, at now: MonotonicInstant
+    ) {
+        ended(began)
         setback = nil
         token = newToken
         receivedAt = now
@@ -112,12 +116,12 @@ package struct AccessTokenCycle: Sendable {
         renewsAt = now.advanced(by: max(lifetime - Self.renewalMargin, lifetime / 2))
     }
 
-    /// A request failed that had begun at `began`. `lot` in 0..<1 spreads the next one. That one hung for which another has
-    /// brought a token meanwhile is held against nobody.
+    /// A request failed. `lot` in 0..<1 spreads the next one. That one hung for which another has brought a token meanwhile
+    /// is held against nobody.
     package mutating func failed(
         _ failure: OAuthFailure, began: MonotonicInstant, lot: Double, at now: MonotonicInstant
     ) {
-        underWay -= 1
+        ended(began)
         guard token == nil || began >= receivedAt else { return }
         setback = Setback(failure: failure, met: now, lot: lot, number: (setback?.number ?? 0) + 1)
     }

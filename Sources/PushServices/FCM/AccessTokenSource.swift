@@ -22,7 +22,8 @@ package final class AccessTokenSource: Sendable {
         var waiters: [Waiter] = []
     }
 
-    /// A push that waits for a token, and for nothing longer than for the newest request that there was as it came.
+    /// A push that waits for a token: until one comes, or until the newest request fails that was under way as it came, or a
+    /// later one.
     private struct Waiter {
         var continuation: CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>
         /// When that request began.
@@ -35,6 +36,11 @@ package final class AccessTokenSource: Sendable {
         package var failure: OAuthFailure
         /// When to come back.
         package var retryAfter: Duration
+
+        package init(failure: OAuthFailure, retryAfter: Duration) {
+            self.failure = failure
+            self.retryAfter = retryAfter
+        }
     }
 
     /// - Parameters:
@@ -87,6 +93,9 @@ package final class AccessTokenSource: Sendable {
         state.withLock { $0.cycle.startAnew() }
     }
 
+    /// How many pushes wait for a token.
+    package var waiting: Int { state.withLock { $0.waiters.count } }
+
     /// How old the token is that is sent now; nil when there is none.
     package var age: Duration? {
         let now = clocks.monotonic()
@@ -101,7 +110,8 @@ package final class AccessTokenSource: Sendable {
                 let advice = state.cycle.need(insteadOf: refused, at: now)
                 switch advice {
                 case .wait, .requestAndWait:
-                    state.waiters.append(Waiter(continuation: continuation, newest: state.cycle.lastBegan))
+                    guard let newest = state.cycle.newestUnderWay else { preconditionFailure("nothing to wait for") }
+                    state.waiters.append(Waiter(continuation: continuation, newest: newest))
                     return advice == .requestAndWait ? advice : nil
                 case .use, .useAndRequest, .refused:
                     return advice
@@ -131,7 +141,8 @@ package final class AccessTokenSource: Sendable {
         let lot = Double.random(in: 0..<1)
         let (waiters, pause, usable) = state.withLock { state in
             switch result {
-            case .success(let grant): state.cycle.received(grant.token, lifetime: grant.lifetime, at: now)
+            case .success(let grant):
+                state.cycle.received(grant.token, lifetime: grant.lifetime, began: began, at: now)
             case .failure(let failure): state.cycle.failed(failure, began: began, lot: lot, at: now)
             }
             // Where it failed, one beside it may still bring a token to those who came later.
