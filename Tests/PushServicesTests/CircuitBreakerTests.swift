@@ -255,14 +255,48 @@ struct CircuitBreakerTests {
         _ = try bench.probe()
     }
 
-    @Test func `from an outage to a refusal the cause follows the probe`() throws {
-        var bench = try Bench.open(.unreachable)
-        bench.wait(.seconds(1))
+    @Test(arguments: [
+        (BreakerCause.unavailable, BreakerCause.foreignProject), (.timeout, .credentials), (.unreachable, .untrusted),
+        (.credentials, .foreignProject), (.proxyRefuses, .credentials),
+    ])
+    func `a probe that is refused for another cause ends the first, and counts as one phone does at any other time`(
+        first: BreakerCause, second: BreakerCause
+    ) throws {
+        var bench = try Bench.open(first)
+        for _ in 0..<5 {
+            bench.wait(.seconds(360))
+            let probe = try bench.probe()
+            bench.end(first.isOutage ? .ailing(first) : .refusing(first), probe: probe)
+        }
+        bench.wait(.seconds(360))
         let probe = try bench.probe()
-        bench.end(.refusing(.credentials), probe: probe)
-        #expect(bench.breaker.open?.cause == .credentials)
-        bench.wait(.seconds(100))
-        guard case .refuse = bench.admit() else { throw NoProbe() }
+        guard case .closed(first, _) = bench.end(.refusing(second), probe: probe) else {
+            Issue.record("one phone's refusal shuts all others out")
+            return
+        }
+        #expect((1...100).allSatisfy { bench.admit($0) == .pass })
+        for phone in 2..<second.leastPhones { #expect(bench.end(.refusing(second), phone) == nil) }
+        #expect(bench.end(.refusing(second), second.leastPhones) == .opened(second))
+        bench.wait(second.pause(afterProbes: 0))
+        _ = try bench.probe()
+    }
+
+    @Test func `a probe whose connection is refused as a whole has met the same refusal again`() throws {
+        var bench = try Bench.open(.credentials)
+        for pause in [60, 120, 240] {
+            bench.wait(.seconds(pause))
+            let probe = try bench.probe()
+            // The connection's goodbye, and then what it does to the push on it.
+            #expect(bench.end(.refusing(.credentials), 1000) == nil)
+            #expect(bench.end(.ailing(.unreachable), probe: probe) == nil)
+            #expect(bench.breaker.open?.cause == .credentials)
+        }
+        bench.wait(.seconds(299))
+        guard case .refuse(.credentials, _) = bench.admit() else { throw NoProbe() }
+        bench.wait(.seconds(1))
+        // Without a goodbye it is an outage by now.
+        bench.end(.ailing(.unreachable), probe: try bench.probe())
+        #expect(bench.breaker.open?.cause == .unreachable)
     }
 
     @Test(arguments: [

@@ -51,6 +51,8 @@ package struct CircuitBreaker: Sendable {
         var nextProbe: MonotonicInstant
         var failedProbes = 0
         var probe: Int?
+        /// Whether a connection was refused for the same cause since the last probe went.
+        var isConfirmed = false
     }
 
     private var signs: [Sign] = []
@@ -90,6 +92,7 @@ package struct CircuitBreaker: Sendable {
         if trip.probe != nil { trip.failedProbes += 1 }
         lastProbe += 1
         trip.probe = lastProbe
+        trip.isConfirmed = false
         trip.nextProbe = now.advanced(
             by: max(Self.probePatience, Self.spread(trip.cause.pause(afterProbes: trip.failedProbes), lot)))
         return (.probe(lastProbe), change)
@@ -115,17 +118,22 @@ package struct CircuitBreaker: Sendable {
             return change
         case .refusing(let cause):
             signs = []
-            if trip != nil {
-                if isProbe { leaveAlone(failed: true, cause, at: now, lot: lot) }
+            guard let trip else { return noteRefusal(cause, phone: phone, at: now, lot: lot) }
+            if cause == trip.cause { self.trip?.isConfirmed = true }
+            guard isProbe else { return nil }
+            if cause == trip.cause {
+                leaveAlone(failed: true, cause, at: now, lot: lot)
                 return nil
             }
-            if refusal != cause { refused = [] }
-            refusal = cause
-            if !refused.contains(phone) { refused.append(phone) }
-            return refused.count >= cause.leastPhones ? open(cause, at: now, lot: lot) : nil
+            // What it was left alone for is over. What it says now may be about this one phone, and counts as at any other
+            // time.
+            let change = liveSign(closing: true, at: now)
+            _ = noteRefusal(cause, phone: phone, at: now, lot: lot)
+            return change
         case .ailing(let cause):
-            if trip != nil {
-                if isProbe { leaveAlone(failed: true, cause, at: now, lot: lot) }
+            if let trip {
+                // A connection that is refused as a whole ends the push on it like one that is lost.
+                if isProbe { leaveAlone(failed: true, trip.isConfirmed ? trip.cause : cause, at: now, lot: lot) }
                 return nil
             }
             ailment = cause
@@ -161,6 +169,15 @@ package struct CircuitBreaker: Sendable {
         guard closing, let trip else { return nil }
         self.trip = nil
         return .closed(trip.cause, after: now.duration(since: trip.openedAt))
+    }
+
+    private mutating func noteRefusal(
+        _ cause: BreakerCause, phone: Int, at now: MonotonicInstant, lot: Double
+    ) -> Change? {
+        if refusal != cause { refused = [] }
+        refusal = cause
+        if !refused.contains(phone) { refused.append(phone) }
+        return refused.count >= cause.leastPhones ? open(cause, at: now, lot: lot) : nil
     }
 
     private mutating func noteWaiting(_ phone: Int, at now: MonotonicInstant) {
