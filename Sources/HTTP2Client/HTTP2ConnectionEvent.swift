@@ -5,8 +5,8 @@ package enum HTTP2ConnectionEvent: Sendable, Equatable {
     case failed(Unreachable)
     /// A connection takes requests.
     case opened(HTTP2ConnectionID)
-    /// The peer said goodbye. `debug` is the text it gave, at most 256 bytes of it and without control characters;
-    /// Apple puts a reason there.
+    /// The peer said goodbye. `debug` is the text it gave, at most 256 bytes of it and without control characters: for
+    /// reading, not for printing. Apple puts a reason there.
     case goAway(HTTP2ConnectionID, code: UInt32, debug: String?)
     /// A connection takes no more requests, and ends when the last answer is there.
     case retired(HTTP2ConnectionID, HTTP2Retirement)

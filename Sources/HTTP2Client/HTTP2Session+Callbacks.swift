@@ -106,7 +106,7 @@ private func exchange(of stream: Int32, in session: OpaquePointer?) -> Exchange?
 }
 
 /// The debug data of a goodbye as text: at most 256 bytes, everything but printable ASCII as `?`. It may say anything,
-/// and goes into a log line.
+/// and is read for words that are known.
 private func printable(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
     guard !bytes.isEmpty else { return nil }
     let kept = unsafe bytes.prefix(256).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }

@@ -15,7 +15,8 @@ struct UpstreamJudgementTests {
         let judge = APNsJudgement(
             environment: environment, keyID: "KEY4567890", teamID: "TEAM567890", topic: "chat.gryt.app")
         return judge.judge(
-            APNsAnswer(status: status, body: body, at: WallInstant(milliseconds: 0)), word: APNsErrorBody(body).reason)
+            APNsAnswer(status: status, body: body, at: WallInstant(milliseconds: 0)),
+            word: APNsErrorBody.reason(in: body))
     }
 
     @Test(

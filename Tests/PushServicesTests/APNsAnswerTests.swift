@@ -38,6 +38,9 @@ struct APNsAnswerTests {
         Row(400, #"{"reason":"ExpiredToken","timestamp":1790000000123}"#, stated, .never),
         Row(410, #"{"reason":"Unregistered"}"#, .unregistered(.stated(since: nil)), .never),
         Row(410, #"{"reason":"Unregistered","timestamp":1790000000}"#, .unregistered(.stated(since: nil)), .never),
+        // Later than the answer.
+        Row(410, #"{"reason":"Unregistered","timestamp":1790000000124}"#, .unregistered(.stated(since: nil)), .never),
+        Row(410, #"{"timestamp":1790000000123000}"#, .unregistered(.stated(since: nil)), .never),
         Row(410, #"{"reason":"Unregistered","timestamp":"soon"}"#, .unregistered(.stated(since: nil)), .never),
         Row(410, #"{"reason":"NeverHeardOf"}"#, .unregistered(.stated(since: nil)), .never),
         Row(410, "", .unregistered(.stated(since: nil)), .never),
@@ -103,7 +106,7 @@ struct APNsAnswerTests {
     @Test(arguments: rows)
     func `every answer of Apple's has its meaning`(_ row: Row) {
         let answer = APNsAnswer(
-            status: row.status, body: Array(row.body.utf8), at: WallInstant(milliseconds: 1_790_000_000_000))
+            status: row.status, body: Array(row.body.utf8), at: WallInstant(milliseconds: 1_790_000_000_123))
         #expect(answer.outcome == row.outcome)
         #expect(answer.retry == row.retry)
     }

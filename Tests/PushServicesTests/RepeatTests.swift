@@ -201,6 +201,21 @@ struct RepeatTests {
         #expect(google.pool.calls.isEmpty)
     }
 
+    @Test(arguments: [(3899, 2), (3900, 1), (3950, 1)])
+    func `a repeat for which the new token came too late does not leave any more`(
+        milliseconds: Int, attempts: Int
+    ) async {
+        let google = ScriptedService.google { number, _ in answer(number == 1 ? 401 : 200) }
+        let time = google.time
+        google.endpoint.follow { number, _ in
+            if number == 2 { time.advance(by: .milliseconds(milliseconds)) }
+            return answer(200, #"{"access_token":"\#(number)","expires_in":3600}"#)
+        }
+        let outcome = await google.push(budget: .seconds(4))
+        #expect(google.pool.calls.count == attempts)
+        #expect((outcome == .accepted) == (attempts == 2))
+    }
+
     // MARK: Credentials
 
     @Test func `a token that Google refuses is replaced once, and the push repeated with the new one`() async {

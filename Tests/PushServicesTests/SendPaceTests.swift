@@ -163,6 +163,17 @@ struct SendPaceTests {
         #expect(bench.refused(phone: 3, isNamed: false) == nil)
     }
 
+    @Test func `one phone that is refused again and again keeps nobody else's refusal alive`() {
+        var bench = Bench()
+        for other in 2...20 {
+            #expect(bench.refused(phone: other, isNamed: false) == nil)
+            for _ in 0..<4 {
+                bench.wait(.seconds(4))
+                #expect(bench.refused(phone: 1, isNamed: false) == nil)
+            }
+        }
+    }
+
     // MARK: Against a Google
 
     /// A quota as Google words it: so many in any minute, refused ones not counted.

@@ -199,6 +199,20 @@ struct ServiceBreakerTests {
         #expect(google.log.changes == [.opened(.credentials)])
     }
 
+    @Test(
+        arguments: [
+            (nil, Goodbye.none), (#"{"reason":"BadCertificateEnvironment"}"#, .credentials),
+            (#"{"reason":"TooManyProviderTokenUpdates"}"#, .credentials), (#"{"reason":"Shutdown"}"#, .shutdown),
+            (#"{"reason":"IdleTimeout"}"#, .idle), (#"{"reason":"NeverHeardOf"}"#, .other), ("{", .other),
+            ("Maximum active streams violated for this endpoint.", .tooManyStreams),
+            ("exceeded_max_concurrent_streams", .tooManyStreams), ("too_many_pings", .tooManyPings),
+            ("session_timed_out", .idle), ("server_shutting_down", .shutdown),
+            ("Stream 5 of /3/device/0123456789abcdef does not exist", .other),
+        ] as [(String?, Goodbye)])
+    func `of a goodbye a known word is told, and nothing of its text`(_ text: String?, _ goodbye: Goodbye) {
+        #expect(Goodbye(text) == goodbye)
+    }
+
     @Test(arguments: [
         (#"{"reason":"BadCertificateEnvironment"}"#, Health.refusing(.credentials)),
         (#"{"reason":"InvalidProviderToken"}"#, .refusing(.credentials)),

@@ -46,7 +46,7 @@ package enum APNsAnswer: ServiceAnswer, Equatable {
             self = .accepted
             return
         }
-        let body = APNsErrorBody(body)
+        let body = APNsErrorBody(body, at: now)
         let wait = RetryAfter.duration(field, at: now)
         if status == 410 {
             self = .unregistered(since: body.timestamp)

@@ -16,7 +16,7 @@ package enum APNsGoodbye {
     /// becomes of the requests.
     package static func health(_ text: String) -> Health {
         // Without a reason the status would decide, which a goodbye has not.
-        guard APNsErrorBody(Array(text.utf8)).reason != nil else { return .unknown }
+        guard APNsErrorBody.reason(in: Array(text.utf8)) != nil else { return .unknown }
         let answer = APNsAnswer(status: 403, body: Array(text.utf8), at: WallInstant(milliseconds: 0))
         switch answer.health {
         case .refusing(let cause): return .refusing(cause)

@@ -81,13 +81,13 @@ final class Courier: Sendable {
             let now = clocks.monotonic()
             let left = deadline.duration(since: now)
             // Waiting for a credential has taken all the time. Sent now, the push would come after its sender was told that
-            // it had failed.
-            guard left > .zero else {
+            // it had failed; a repeat leaves some time for its answer.
+            guard left > (standing == nil ? .zero : Self.lastWord) else {
                 return standing?.conclusion ?? (.failed(.timeout, retryAfter: .seconds(5)), .unknown)
             }
             let attempt = await Attempt.of(
                 request, on: pool, timeout: attemptTimeout,
-                leavingWithin: standing == nil ? left : max(left - Self.lastWord, .zero), avoiding: avoided,
+                leavingWithin: standing == nil ? left : left - Self.lastWord, avoiding: avoided,
                 number: attempts.number, at: now, clocks: clocks, interpreting: interpret)
             observer.attempted(attempt, platform: platform)
             if attempt.condemnsConnection, let connection = attempt.connection { await pool.replace(connection) }

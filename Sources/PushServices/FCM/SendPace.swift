@@ -32,8 +32,10 @@ package struct SendPace: Sendable {
     package static let ramp: Duration = .seconds(60)
     /// However little may go, so many a second do, or nobody would see that more may.
     package static let slowest = 1.0
-    /// So many phones must have met an answer that names nobody.
+    /// So many phones must have met an answer that names nobody, within ``phonesWithin``.
     package static let leastPhones = 3
+    /// As long as the share of refusals is looked at for.
+    package static let phonesWithin: Duration = .seconds(10)
     /// And more than one in so many of the pushes in the last five to ten seconds.
     package static let notableShare = 4
     /// The least that somebody is told to wait whose push was not sent.
@@ -57,8 +59,8 @@ package struct SendPace: Sendable {
 
     private var meter = SendMeter()
     private var refusals = SendMeter()
-    /// Some of the phones that ``refusals`` are about, by numbers that say nothing more.
-    private var phones: [Int] = []
+    /// Some of the phones that ``refusals`` are about, by numbers that say nothing more, and when each was last refused.
+    private var phones: [(phone: Int, at: MonotonicInstant)] = []
     private var hold: Hold?
 
     /// Free, with nothing sent.
@@ -104,9 +106,10 @@ package struct SendPace: Sendable {
     package mutating func throttled(
         phone: Int, isNamed: Bool, sentAt: MonotonicInstant, wait: Duration?, at now: MonotonicInstant
     ) -> Change? {
-        if refusals.recent(at: now) == 0 { phones = [] }
         refusals.note(at: now)
-        if phones.count < Self.leastPhones, !phones.contains(phone) { phones.append(phone) }
+        phones.removeAll { $0.phone == phone || now.duration(since: $0.at) > Self.phonesWithin }
+        phones.append((phone, now))
+        if phones.count > Self.leastPhones { phones.removeFirst() }
         if let hold, sentAt < hold.end { return nil }
         let isOfMany =
             phones.count >= Self.leastPhones

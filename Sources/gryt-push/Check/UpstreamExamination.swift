@@ -80,7 +80,7 @@ struct UpstreamExamination: Sendable {
                 payload: APNsPayload.compose(notification), id: notification.id.description, topic: apns.topic,
                 to: DeviceToken(unchecked: Self.nobody, for: .ios), as: token))
         let part = tell(outcome, of: trial, target) { response in
-            let word = APNsErrorBody(response.body).reason
+            let word = APNsErrorBody.reason(in: response.body)
             return judge.judge(
                 APNsAnswer(status: response.status, body: response.body, at: clocks.wall()), word: Self.shown(word))
         }
@@ -172,7 +172,7 @@ struct UpstreamExamination: Sendable {
                     ], []
                 )
             }
-            let goodbye = Self.shown(trial.goodbye.map { Array($0.utf8) }.flatMap { APNsErrorBody($0).reason })
+            let goodbye = Self.shown(trial.goodbye.map { Array($0.utf8) }.flatMap { APNsErrorBody.reason(in: $0) })
             let said = goodbye.map { ", which said \($0)" } ?? ""
             return (
                 [

@@ -110,9 +110,10 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
         case .opened:
             log.writeRarely(.info, "connection_opened", kind: service)
         case .goAway(_, let code, let debug):
+            // With an error code it is our behaviour that it does not like.
             log.writeRarely(
-                .info, "connection_goaway", kind: service, LogField("code", code),
-                LogField("detail", .disclosed(debug ?? "")))
+                code == 0 ? .info : .warning, "connection_goaway", kind: service, LogField("code", code),
+                LogField("reason", .label(Goodbye(debug))))
         case .retired(_, let cause):
             log.write(.debug, "connection_retired", service, LogField("cause", cause.metricLabel))
         case .closed(_, let end):
