@@ -38,7 +38,7 @@ final class DeviceStatements {
         dropping = try connection.prepare(
             """
             DELETE FROM device
-                WHERE id IN (SELECT id FROM device WHERE last_used < ?1 ORDER BY last_used LIMIT ?2)
+                WHERE id IN (SELECT id FROM device WHERE last_used >= ?3 AND last_used < ?1 ORDER BY last_used LIMIT ?2)
             """)
     }
 
@@ -107,12 +107,17 @@ final class DeviceStatements {
         return try resealing.run()
     }
 
-    /// Removes the rows longest unused, at most `limit` of them.
+    /// Removes the rows longest unused, at most `limit` of them. What bears a day before there was any relay was written by
+    /// a clock that had lost its time, and says nothing of use.
     func dropIdle(before day: UTCDay, limit: Int) throws(StoreError) -> Int {
         dropping.bind(1, day.stored)
         dropping.bind(2, limit)
+        dropping.bind(3, Self.firstCredibleDay.stored)
         return try dropping.run()
     }
+
+    /// 2024-01-01.
+    private static let firstCredibleDay = UTCDay(number: 19_723)
 
     private func bind(_ statement: SQLiteStatement, to hash: CapabilityHash) {
         let place = RowPlace(of: hash)

@@ -177,6 +177,21 @@ struct SQLiteDeviceStoreTests {
         }
     }
 
+    @Test func `what was registered by a clock that had lost its time is not taken for idle`() async throws {
+        try await scratch.withStore { store, _ in
+            let lost = registration(at: WallInstant(milliseconds: 0))
+            let idle = registration(at: WallInstant(milliseconds: 1_704_067_200_000))
+            for registration in [lost, idle] { try await store.register(registration) }
+            #expect(try await store.dropIdle(before: today, limit: 10) == 1)
+            #expect(try await store.device(for: lost.capability) != nil)
+            #expect(try await store.device(for: idle.capability) == nil)
+            // From its next push on it is as any other.
+            store.markUsed(CapabilityHash(of: lost.capability), on: UTCDay(number: today.number - 1))
+            try await store.flush()
+            #expect(try await store.dropIdle(before: today, limit: 10) == 1)
+        }
+    }
+
     @Test func `counts add up by day, come in order, and outlive their devices`() async throws {
         try await scratch.withStore { store, _ in
             let tomorrow = UTCDay(number: 20_001)

@@ -42,6 +42,9 @@ final class RelayMetrics: Sendable {
         return whole
     }
 
+    /// When a platform's push service last accepted a push, on the clock that nobody sets; nil when it never did.
+    func lastSuccess(_ platform: Platform) -> Int64? { loops.compactMap { $0.platforms[platform].lastSuccess }.max() }
+
     /// By how much the clock on the wall is ahead of a push service's, as measured last; nil when it never was.
     func skew(_ platform: Platform) -> (nanoseconds: Int64, measuredAt: Int64)? {
         var readings = loops.compactMap { $0.platforms[platform].skew }

@@ -23,8 +23,6 @@ actor Housekeeping {
     static let lastPatience: Duration = .seconds(3)
     /// How long is waited between two of these tries.
     static let lastPause: Duration = .milliseconds(100)
-    /// How often idle capabilities are looked for. They are kept by the day, so more often would find nothing new.
-    static let sweepInterval: Duration = .seconds(3600)
     /// How many are dropped at a time, each batch in a transaction of its own, so that no registration waits long.
     static let sweepBatch = 500
 
@@ -33,6 +31,7 @@ actor Housekeeping {
     private let tally: DailyTally
     private let clocks: Clocks
     private var idleDays: Int
+    private var sweepPlan = IdleSweepPlan()
     private let credentials: CredentialBook
     private let guardian: MassDeathGuard
     private var isMassDeathSuspected = PerPlatform { _ in false }
@@ -146,9 +145,19 @@ actor Housekeeping {
 
     private func keepSweeping() async {
         while !isEnding {
-            if idleDays > 0 { await sweep() }
-            await loop.sleep(for: Self.sweepInterval)
+            if maySweep() { await sweep() }
+            await loop.sleep(for: .seconds(1))
         }
+    }
+
+    private func maySweep() -> Bool {
+        let metrics = credentials.metrics
+        let accepted = Platform.allCases.compactMap { metrics.lastSuccess($0) }.max()
+        let isDue = sweepPlan.isDue(
+            wall: clocks.wall(), lastAccepted: accepted.map { MonotonicInstant(nanoseconds: $0) },
+            at: clocks.monotonic())
+        let isWrong = Platform.allCases.contains { ClockState(skew: metrics.skew($0)?.nanoseconds) == .dangerous }
+        return isDue && !isWrong && idleDays > 0
     }
 
     private func sweep() async {
