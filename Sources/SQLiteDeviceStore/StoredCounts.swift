@@ -1,8 +1,9 @@
 package import DeviceStore
 package import PushModel
 
-/// Reads the counts of a database without taking part in it: no writer, no secret, nothing made or changed. A relay may be
-/// running on it or not.
+/// Reads the counts of a database without taking part in it: no writer, no secret, nothing in it changed. A relay may be
+/// running on it or not. Where none is, SQLite's reader leaves an empty `push.db-wal` and a `push.db-shm` beside it, which
+/// are the relay's from its next start on.
 package enum StoredCounts {
     /// How long a lock of another process is waited for.
     private static let busyTimeout: Duration = .seconds(2)

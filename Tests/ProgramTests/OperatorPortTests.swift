@@ -232,6 +232,41 @@ struct OperatorPortTests {
         }
     }
 
+    @Test func `a date of any year is a date, and the relay goes on`() async throws {
+        try await Stage.run { stage in
+            let operated = try await OperatedRelay(stage.settings)
+            let relay = operated.relay
+            for date in ["Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT"] {
+                let dated = [HeaderField("date", date)]
+                stage.simulator.force(
+                    Fault(.answer(SimulatedAnswer(status: 500, headers: dated)), times: 1), on: .oauth)
+                let android = try await relay.register(SimulatedPhone(.android))
+                #expect(try await relay.push(android).summary == "502 upstream_failed provider_unavailable")
+                // The clock is looked at once a second.
+                await relay.logged("event=clock_wrong platform=android")
+                stage.simulator.force(
+                    Fault(.answer(SimulatedAnswer(status: 200, headers: dated))), on: .apnsProduction)
+                let ios = try await relay.register(SimulatedPhone(.ios))
+                repeat {
+                    #expect(try await relay.push(ios).status == 202)
+                } while try await operated.scrape().values[#"gryt_push_clock_skew_seconds{platform="ios"}"#] == nil
+                stage.simulator.clearFaults(of: .apnsProduction)
+            }
+            #expect(await relay.end().status == 0)
+        }
+    }
+
+    @Test func `whoever asks while somebody else asks is told the same`() async throws {
+        let operated = try await OperatedRelay(["WORKERS": "4"])
+        for _ in 0..<5 {
+            try await withThrowingTaskGroup(of: Int?.self) { group in
+                for _ in 0..<20 { group.addTask { try await operated.scrape()["gryt_push_silent_loops"] } }
+                for try await silent in group { #expect(silent == 0) }
+            }
+        }
+        await operated.relay.end()
+    }
+
     /// The second is so far off that Google gives no token; its refusal has a `Date` as well.
     @Test(arguments: [(100, "warning", "202"), (600, "error", "502 upstream_failed credentials")])
     func `a clock that differs from Google's is measured with the first answer, and told`(

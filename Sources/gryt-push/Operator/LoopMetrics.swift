@@ -129,6 +129,8 @@ final class PlatformMetrics: Sendable {
 final class SkewRecord: Sendable {
     private static let never: Int64 = .min
     private static let interval: Int64 = 1_000_000_000
+    /// A century: nobody's clock is further off, and whoever says so says nonsense that must fit into nanoseconds.
+    private static let greatest: Int64 = 36_525 * 86_400_000
 
     private let dueAt = Atomic<Int64>(never)
     private let measuredAt = Atomic<Int64>(never)
@@ -142,9 +144,11 @@ final class SkewRecord: Sendable {
     }
 
     /// Takes the `Date` of an answer. It is the second in which the answer was made, so on average half a second more had
-    /// passed.
+    /// passed. It may name any year there is; more than a century is noted as one.
     func note(_ date: WallInstant, wall: WallInstant, at now: MonotonicInstant) {
-        nanoseconds.store((wall.milliseconds - date.milliseconds - 500) * 1_000_000, ordering: .relaxed)
+        let ahead = wall.milliseconds - date.milliseconds - 500
+        let bounded = min(max(ahead, -Self.greatest), Self.greatest)
+        nanoseconds.store(bounded * 1_000_000, ordering: .relaxed)
         measuredAt.store(now.nanoseconds, ordering: .releasing)
     }
 

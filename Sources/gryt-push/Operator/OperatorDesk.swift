@@ -31,7 +31,10 @@ actor OperatorDesk: OperatorSource {
 
     private let sums: CountedSums
     private var window = RecentWindow()
+    /// Which workers owe an answer.
     private var unanswered: [Bool]
+    /// Questions that wait for the workers' answers.
+    private var rounds: [Round] = []
     /// What each worker said last.
     private var latest: [WorkerStatus?]
     private var isDraining = false
@@ -199,38 +202,42 @@ actor OperatorDesk: OperatorSource {
     }
 
     /// Asks every worker, and takes what comes within ``patience``. One that still owes an answer to an earlier question is
-    /// not asked again, so that nothing piles up at a stuck loop.
+    /// not asked again, so that nothing piles up at a stuck loop: that answer is for both.
     private func askWorkers() async -> [WorkerStatus?] {
         let round = Round(workers: workers.count)
+        rounds.append(round)
         for (index, worker) in workers.enumerated() where !unanswered[index] {
             unanswered[index] = true
-            round.isAwaited(index)
-            Task { take(await worker.status(), from: index, in: round) }
+            Task { take(await worker.status(), from: index) }
         }
         let timer = LoopTimer(on: loop) { round.end() }
         timer.arm(after: Self.patience)
         await withCheckedContinuation { round.wait($0) }
         timer.disarm()
+        rounds.removeAll { $0 === round }
         return round.statuses
     }
 
-    private func take(_ status: WorkerStatus, from index: Int, in round: Round) {
+    private func take(_ status: WorkerStatus, from index: Int) {
         unanswered[index] = false
-        round.take(status, index)
+        for round in rounds { round.take(status, index) }
     }
 
     /// One round of questions. Lives on the desk's loop.
     private final class Round {
         private(set) var statuses: [WorkerStatus?]
-        private var awaited = 0
+        private var awaited: Int
         private var isOutOfPatience = false
         private var waiter: CheckedContinuation<Void, Never>?
 
-        init(workers: Int) { statuses = Array(repeating: nil, count: workers) }
+        init(workers: Int) {
+            statuses = Array(repeating: nil, count: workers)
+            awaited = workers
+        }
 
-        func isAwaited(_ index: Int) { awaited += 1 }
-
+        /// Takes a worker's first answer; a later one is to a later question.
         func take(_ status: WorkerStatus, _ index: Int) {
+            guard statuses[index] == nil else { return }
             statuses[index] = status
             awaited -= 1
             resumeIfOver()

@@ -97,7 +97,8 @@ struct DiskReading: Equatable {
             var file = stat()
             if unsafe stat(directory + "/" + name, &file) == 0 { database += Int(file.st_size) }
         }
-        return DiskReading(
-            freeBytes: isKnown ? Int(clamping: system.f_bavail) * block : nil, databaseBytes: database)
+        // A file system in the network may name any number of blocks.
+        let (free, isTooMuch) = Int(clamping: system.f_bavail).multipliedReportingOverflow(by: block)
+        return DiskReading(freeBytes: isKnown ? (isTooMuch ? .max : free) : nil, databaseBytes: database)
     }
 }
