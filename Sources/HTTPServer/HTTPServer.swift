@@ -20,6 +20,9 @@ package actor HTTPServer {
     private let handler: any HTTPRequestHandler
     private var listener: ListeningSocket?
     private var serverLoop: ServerLoop?
+    private var isStopped = false
+    /// Requests that ``stop()`` told that the relay is shutting down.
+    private var cutShort = 0
     private var drained: [CheckedContinuation<Void, Never>] = []
     private var drainTimer: LoopTimer?
 
@@ -42,8 +45,9 @@ package actor HTTPServer {
         self.handler = handler
     }
 
-    /// Starts to accept connections. Once only.
+    /// Starts to accept connections. Once only, and not at all where ``stop()`` has come first.
     package func start() {
+        guard !isStopped else { return }
         guard let listener = listener.take() else { preconditionFailure("a server starts once") }
         let serverLoop = ServerLoop(
             on: loop, configuration: configuration, handler: handler,
@@ -67,9 +71,9 @@ package actor HTTPServer {
     /// half a second later is refused (``HTTPRefusal/shuttingDown``).
     ///
     /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
-    ///   ``stop()``.
+    ///   ``stop()``. If that came first, how many it cut short.
     package func drain(within duration: Duration) async -> Int {
-        guard let serverLoop else { return 0 }
+        guard let serverLoop else { return cutShort }
         serverLoop.drain()
         await withCheckedContinuation { waiter in
             // A task that does not prefer the loop goes through its queue once more before it comes to be here, and by
@@ -80,14 +84,16 @@ package actor HTTPServer {
             drainTimer = timer
             timer.arm(after: duration)
         }
-        return exchangesInFlight
+        return isStopped ? cutShort : exchangesInFlight
     }
 
     /// Ends the server at once: requests that are being handled are answered with ``HTTPRefusal/shuttingDown``, all
     /// connections are closed. Handlers run on to their end; their answers are dropped. Called by a handler it takes
     /// effect at the turn's end.
     package func stop() {
+        isStopped = true
         listener = nil
+        cutShort += exchangesInFlight
         serverLoop?.stop()
         serverLoop = nil
         endDrain()

@@ -76,7 +76,19 @@ struct DrainTests {
             }
             #expect(answers.map(\.summary) == Array(repeating: "503 shutting_down", count: 4))
             #expect(record.status == 0)
+            #expect(record.outputText.contains("event=stopped cut_short=4"))
         }
+    }
+
+    @Test(arguments: ["1", "8"])
+    func `one that is told to stop while it starts ends as any other`(workers: String) async throws {
+        let directory = ScratchDirectory()
+        let settings = ["WORKERS": workers, "METRICS_PORT": String(try freePort())]
+        let record = try await toldToStop(settings, in: directory).end()
+        #expect(record.status == 0)
+        #expect(record.errorText == "")
+        #expect(record.outputText.contains("event=stopped cut_short=0"))
+        #expect(!record.outputText.contains("event=listening"))
     }
 
     @Test func `pushes whose senders have their timeout already hold up the end no longer than once`() async throws {

@@ -165,7 +165,7 @@ private struct InnerRelay: Sendable {
         let conductor = try Assembly(
             settings: settings, openFiles: 20_000, manager: ServiceManager(environment: [:]), log: log, clocks: clocks
         ).build()
-        await conductor.start { _ in }
+        _ = await conductor.start { _ in }
         let relay = InnerRelay(
             conductor: conductor, port: UInt16(conductor.port), operatorPort: operatorPort)
         let value = try await body(relay)

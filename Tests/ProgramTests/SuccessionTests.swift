@@ -187,6 +187,34 @@ struct SuccessionTests {
         await taken.relay.end()
     }
 
+    @Test(arguments: ["1", "8"])
+    func `a successor that is told to stop before it serves leaves the old relay as it was`(
+        workers: String
+    ) async throws {
+        let directory = ScratchDirectory()
+        let old = try await RelayUnderTest([:], in: directory)
+        let settings = ["TAKE_OVER_PORT": "true", "WORKERS": workers]
+        let record = try await toldToStop(settings, in: directory).end()
+        #expect(record.status == 0)
+        #expect(!record.outputText.contains("event=took_over"))
+        #expect(await old.logged("event=handover_abandoned "))
+        for _ in 0..<20 { #expect(try await old.health().status == 200) }
+        let next = try await RelayUnderTest(["TAKE_OVER_PORT": "true"], in: directory)
+        #expect(await old.process.end().status == 0)
+        await next.end()
+    }
+
+    @Test func `a successor may listen at another address of the same port`() async throws {
+        let directory = ScratchDirectory()
+        let old = try await RelayUnderTest([:], in: directory)
+        let settings = ["TAKE_OVER_PORT": "true", "PORT": String(old.port), "HOST": "0.0.0.0"]
+        let next = try await RelayUnderTest(settings, in: directory)
+        #expect(await old.process.end().status == 0)
+        #expect(next.port == old.port)
+        for _ in 0..<20 { #expect(try await next.health().status == 200) }
+        #expect(await next.end().status == 0)
+    }
+
     @Test func `a relay whose database was removed is not succeeded by one with an empty database`() async throws {
         let directory = ScratchDirectory()
         let old = try await RelayUnderTest([:], in: directory)

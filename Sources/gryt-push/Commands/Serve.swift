@@ -54,7 +54,8 @@ struct Serve {
 
     /// From here on everything happens on the loops; this thread waits for signals, and reads files at a reload.
     private func run(_ marks: SettingMarks) -> Never {
-        Task { await start() }
+        // Told to stop while it was put together, it does not begin, nor take anybody's place.
+        if !ProcessSignal.isStopPending { Task { await start() } }
         var marks = marks
         var reloading: Task<Void, Never>?
         while true {
@@ -75,10 +76,12 @@ struct Serve {
     }
 
     private func start() async {
-        await conductor.start { process in
+        let serves = await conductor.start { process in
             manager.tell(.replaced(by: process))
             Task { await stop(for: .succeeded) }
         }
+        // Told to stop before it had begun.
+        guard serves else { return }
         log.write(.info, "listening", LogField("host", .disclosed(conductor.host)), LogField("port", conductor.port))
         if let (host, port) = conductor.operatorAddress {
             log.write(.info, "operator_listening", LogField("host", .disclosed(host)), LogField("port", port))

@@ -28,6 +28,13 @@ enum ProcessSignal: CaseIterable {
         unsafe _ = pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
+    /// Whether one that ends the process has come and was not taken yet.
+    static var isStopPending: Bool {
+        var pending = sigset_t()
+        guard unsafe sigpending(&pending) == 0 else { return false }
+        return [ProcessSignal.terminate, .interrupt].contains { unsafe sigismember(&pending, $0.number) == 1 }
+    }
+
     /// Waits for the next one.
     static func next() -> ProcessSignal {
         var set = set()

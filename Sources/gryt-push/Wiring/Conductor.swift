@@ -69,25 +69,29 @@ actor Conductor {
         self.port = port
     }
 
-    /// Takes requests on every loop; the relay that ran before takes none from then on.
+    /// Takes requests on every loop; the relay that ran before takes none from then on. Where ``drain(for:)`` has come
+    /// first, that one goes on as if nothing had been.
     ///
     /// - Parameter succeeded: called once, should another process take the place of this one: ``drain(for:)`` is due then.
-    func start(succeeded: @escaping @Sendable (pid_t) -> Void) async {
+    /// - Returns: whether this one serves.
+    func start(succeeded: @escaping @Sendable (pid_t) -> Void) async -> Bool {
         for worker in parts.workers { await worker.start() }
         await parts.housekeeping.start()
         await parts.operatorPort?.start()
+        guard !isDraining else { return false }
         if let predecessor {
             predecessor.letGo()
             report.tookOver(from: predecessor.process)
         }
         // It holds on to all that it left.
         predecessor = nil
-        guard let estate, !isDraining else { return }
+        guard let estate else { return true }
         let report = report
         let door = SuccessionDoor(
             on: loop, estate: estate, told: { report.atDoor($0, $1) }, succeeded: { succeeded($0) })
         door.open()
         self.door = door
+        return true
     }
 
     /// Where the operator's port is; nil when there is none.

@@ -26,7 +26,7 @@ struct Ports {
         for descriptor in inherited.listeners where try isMeant(descriptor) { left.append(descriptor) }
         if !left.isEmpty { return left }
         var port = settings.port
-        if port != 0 { try checkIsFree(port) }
+        if port != 0, try !isInherited(port) { try checkIsFree(port) }
         var opened: [OwnedDescriptor] = []
         for _ in 0..<count {
             do throws(ListenError) {
@@ -76,6 +76,18 @@ struct Ports {
         } catch {
             throw fault(settings.port, error)
         }
+    }
+
+    /// Whether the relay that ran before listens on this port, at whatever address. It shares it, as whoever opens it here.
+    private func isInherited(_ port: Int) throws(StartFault) -> Bool {
+        for descriptor in inherited.listeners {
+            do throws(ListenError) {
+                if try Int(Self.socket(of: descriptor).port) == port { return true }
+            } catch {
+                throw fault(port, error)
+            }
+        }
+        return false
     }
 
     /// Whether both texts are the same address, which IPv6 lets one write in many ways.

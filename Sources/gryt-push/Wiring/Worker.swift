@@ -27,6 +27,8 @@ actor Worker {
 
     /// How often the loop's timer is watched.
     static let beatInterval: Duration = .milliseconds(500)
+    /// How long a sender that still sends gets to read its last answer, at the end of a drain.
+    static let lastReading: Duration = .milliseconds(250)
     /// How long a connection that has just been made gets for its first request, once nobody is let in any more.
     static let lastGrace: Duration = .milliseconds(300)
 
@@ -163,6 +165,8 @@ actor Worker {
             for await left in group { sum += left }
             return sum
         }
+        // Closed while bytes come in, a connection is reset, and with it goes an answer that was not read yet.
+        if left == 0 { await waitForConnections(to: Self.lastReading) }
         for server in servers { await server.stop() }
         return left
     }

@@ -209,6 +209,19 @@ func tag(of capability: String) -> String {
 /// A capability that nobody has.
 func unknownCapability() -> String { "p_" + Base64URL.encode(SecureRandom.bytes(32)) }
 
+/// Starts it with a signal to stop that waits for it before its first line.
+func toldToStop(_ settings: [String: String], in directory: ScratchDirectory) async throws -> ChildProcess {
+    let script = """
+        import os, signal, sys
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.execv(sys.argv[1], sys.argv[1:])
+        """
+    return try await ChildProcess(
+        "/usr/bin/env", arguments: ["python3", "-c", script, try RelayUnderTest.programPath()],
+        environment: RelayUnderTest.usual.merging(settings) { $1 }, directory: directory)
+}
+
 /// Starts a program for which the modes of files count, whoever runs the tests.
 func unprivileged(
     _ settings: [String: String], in directory: ScratchDirectory, arguments: [String] = []
