@@ -77,8 +77,7 @@ struct OAuthAnswerTests {
         try await Stage.run(["PUSH_BUDGET_MS": "1000"]) { stage in
             var phones: [(phone: SimulatedPhone, capability: String)] = []
             for _ in 0..<30 { phones.append(try await stage.newPhone(.android)) }
-            // Later than the senders have time for, and sooner than a request counts as hanging.
-            stage.simulator.setLatency(.milliseconds(2000), of: .oauth)
+            stage.simulator.setLatency(.milliseconds(2500), of: .oauth)
             let relay = stage.relay
             try await withThrowingTaskGroup(of: String.self) { group in
                 for (_, capability) in phones { group.addTask { try await relay.push(capability).summary } }
@@ -155,17 +154,6 @@ struct OAuthAnswerTests {
                 for capability in phones { #expect(try await stage.relay.push(capability).summary == answer) }
             }
             #expect(!stage.relay.process.record.outputText.contains("breaker_opened"))
-        }
-    }
-
-    @Test func `a token request that is never answered is not waited for by the pushes that come after`() async throws {
-        try await Stage.run(["PUSH_BUDGET_MS": "3500"]) { stage in
-            let (phone, capability) = try await stage.newPhone(.android)
-            stage.simulator.force(Fault(.silence, times: 1), on: .oauth)
-            #expect(try await stage.relay.push(capability).summary == "502 upstream_failed timeout")
-            #expect(try await stage.relay.push(capability).status == 202)
-            #expect(stage.simulator.books().oauthCalls == 2)
-            #expect(stage.notifications(for: phone).count == 1)
         }
     }
 

@@ -13,28 +13,27 @@ struct AccessTokenCycleTests {
         #expect(cycle.need(at: Self.start) == .requestAndWait)
         #expect(cycle.need(at: Self.start) == .wait)
         #expect(cycle.need(at: Self.at(2)) == .wait)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3599), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3599), at: Self.start)
         #expect(cycle.need(at: Self.start) == .use(AccessToken("a")))
     }
 
     @Test func `it is renewed five minutes ahead, by one, while all go on with the old one`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
         #expect(cycle.need(at: Self.at(3299)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3300)) == .useAndRequest(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3301)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3584)) == .use(AccessToken("a")))
-        // That it still hangs by then is nobody's reason to wait for it alone.
-        #expect(cycle.need(at: Self.at(3585)) == .requestAndWait)
+        #expect(cycle.need(at: Self.at(3585)) == .wait)
     }
 
     @Test func `a renewal that fails is tried again after a pause, and the old one serves meanwhile`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
         _ = cycle.need(at: Self.at(3300))
-        cycle.failed(.unavailable, began: Self.at(3300), lot: 0, at: Self.at(3300))
+        cycle.failed(.unavailable, lot: 0, at: Self.at(3300))
         #expect(cycle.need(at: Self.at(3300)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(3301)) == .useAndRequest(AccessToken("a")))
     }
@@ -42,11 +41,11 @@ struct AccessTokenCycleTests {
     @Test func `while nobody lacks a token, pauses double up to a minute`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(1200), at: Self.start)
         var now = 900
         for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
             #expect(cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")))
-            cycle.failed(.unreachable, began: Self.at(now), lot: 0, at: Self.at(now))
+            cycle.failed(.unreachable, lot: 0, at: Self.at(now))
             #expect(cycle.need(at: Self.at(now + expected - 1)) == .use(AccessToken("a")))
             now += expected
         }
@@ -60,12 +59,12 @@ struct AccessTokenCycleTests {
         var now = 0
         for (pause, told) in [(1, 1), (2, 1), (3, 10), (3, 10), (3, 10)] {
             #expect(cycle.need(at: Self.at(now)) == .requestAndWait)
-            cycle.failed(failure, began: Self.at(now), lot: 0, at: Self.at(now))
+            cycle.failed(failure, lot: 0, at: Self.at(now))
             #expect(cycle.need(at: Self.at(now + pause - 1)) == .refused(failure, retryAfter: .seconds(told)))
             now += pause
         }
         #expect(cycle.need(at: Self.at(now)) == .requestAndWait)
-        cycle.failed(failure, began: Self.at(now), lot: 0.5, at: Self.at(now))
+        cycle.failed(failure, lot: 0.5, at: Self.at(now))
         #expect(cycle.wait(at: Self.at(now)) == .seconds(15))
         // A tenth earlier, by that lot.
         #expect(cycle.need(at: Self.at(now + 2)) == .refused(failure, retryAfter: .seconds(15)))
@@ -75,56 +74,35 @@ struct AccessTokenCycleTests {
     @Test func `as soon as the old token is out, the pause is a short one`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(1200), at: Self.start)
         for now in [1000, 1100, 1183] {
             #expect(cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")))
-            cycle.failed(.unavailable, began: Self.at(now), lot: 0, at: Self.at(now))
+            cycle.failed(.unavailable, lot: 0, at: Self.at(now))
         }
         #expect(cycle.need(at: Self.at(1184)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(1185)) == .refused(.unavailable, retryAfter: .seconds(10)))
         #expect(cycle.need(at: Self.at(1186)) == .requestAndWait)
     }
 
-    @Test func `one that hangs gets another beside it every three seconds, up to five`() {
+    @Test func `one that hung has had its pause while it hung`() {
         var cycle = AccessTokenCycle()
-        for began in stride(from: 0, to: 15, by: 3) {
-            #expect(cycle.need(at: Self.at(began)) == .requestAndWait)
-            #expect(cycle.need(at: Self.at(began)) == .wait)
-            #expect(cycle.need(at: Self.at(began + 2)) == .wait)
-        }
-        #expect(cycle.need(at: Self.at(15)) == .wait)
-        cycle.failed(.unreachable, began: Self.at(0), lot: 0, at: Self.at(15))
-        // There are others under way, but a failure has its pause.
-        #expect(cycle.need(at: Self.at(15)) == .wait)
-        #expect(cycle.need(at: Self.at(16)) == .requestAndWait)
-    }
-
-    @Test func `while there is a token, a renewal that hangs is left alone`() {
-        var cycle = AccessTokenCycle()
-        _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(1200), began: Self.start, at: Self.start)
-        #expect(cycle.need(at: Self.at(1170)) == .useAndRequest(AccessToken("a")))
-        #expect(cycle.need(at: Self.at(1184)) == .use(AccessToken("a")))
-        #expect(cycle.need(at: Self.at(1185)) == .requestAndWait)
-        #expect(cycle.need(at: Self.at(1185)) == .wait)
-    }
-
-    @Test func `that one hung for which another has brought a token is held against nobody`() {
-        var cycle = AccessTokenCycle()
-        _ = cycle.need(at: Self.start)
-        _ = cycle.need(at: Self.at(3))
-        cycle.received(AccessToken("a"), lifetime: .seconds(20), began: Self.at(3), at: Self.at(4))
-        cycle.failed(.unreachable, began: Self.start, lot: 0, at: Self.at(15))
-        #expect(cycle.lastFailure == nil)
+        #expect(cycle.need(at: Self.start) == .requestAndWait)
+        #expect(cycle.need(at: Self.at(14)) == .wait)
+        cycle.failed(.unreachable, lot: 0, at: Self.at(15))
+        #expect(cycle.wait(at: Self.at(15)) == .zero)
         #expect(cycle.need(at: Self.at(15)) == .requestAndWait)
-        cycle.failed(.unreachable, began: Self.at(15), lot: 0, at: Self.at(16))
-        #expect(cycle.lastFailure == .unreachable)
+        // It took two seconds of three.
+        cycle.failed(.unavailable, lot: 0, at: Self.at(16))
+        #expect(cycle.need(at: Self.at(17)) == .requestAndWait)
+        cycle.failed(.unavailable, lot: 0, at: Self.at(19))
+        #expect(cycle.need(at: Self.at(19)) == .refused(.unavailable, retryAfter: .seconds(10)))
+        #expect(cycle.need(at: Self.at(20)) == .requestAndWait)
     }
 
     @Test func `a refused account is asked for once a minute`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.failed(.refused, began: Self.start, lot: 0, at: Self.start)
+        cycle.failed(.refused, lot: 0, at: Self.start)
         #expect(cycle.need(at: Self.at(59)) == .refused(.refused, retryAfter: .seconds(1)))
         #expect(cycle.need(at: Self.at(60)) == .requestAndWait)
     }
@@ -133,12 +111,12 @@ struct AccessTokenCycleTests {
         var cycle = AccessTokenCycle()
         let (old, new) = (AccessToken("a"), AccessToken("b"))
         _ = cycle.need(at: Self.start)
-        cycle.received(new, lifetime: .seconds(3600), began: Self.start, at: Self.start)
+        cycle.received(new, lifetime: .seconds(3600), at: Self.start)
         #expect(cycle.need(insteadOf: old, at: Self.start) == .use(new))
         #expect(cycle.need(insteadOf: new, at: Self.start) == .requestAndWait)
         #expect(cycle.need(insteadOf: new, at: Self.start) == .wait)
         #expect(cycle.need(at: Self.start) == .use(new))
-        cycle.failed(.unavailable, began: Self.start, lot: 0, at: Self.start)
+        cycle.failed(.unavailable, lot: 0, at: Self.start)
         #expect(cycle.need(insteadOf: new, at: Self.start) == .use(new))
         #expect(cycle.need(at: Self.start) == .use(new))
         #expect(cycle.need(insteadOf: new, at: Self.at(1)) == .requestAndWait)
@@ -148,11 +126,11 @@ struct AccessTokenCycleTests {
     func `whatever becomes of a renewal, the token there is serves to its end`(_ failure: OAuthFailure) {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(3600), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(3600), at: Self.start)
         var now = 3300
         while now < 3585 {
             if cycle.need(at: Self.at(now)) == .useAndRequest(AccessToken("a")) {
-                cycle.failed(failure, began: Self.at(now), lot: 0.5, at: Self.at(now))
+                cycle.failed(failure, lot: 0.5, at: Self.at(now))
             }
             #expect(cycle.need(at: Self.at(now)) == .use(AccessToken("a")))
             now += 1
@@ -169,7 +147,7 @@ struct AccessTokenCycleTests {
             for round in 0..<12 {
                 let now = Self.at(round * 100)
                 _ = cycle.need(at: now)
-                cycle.failed(failure, began: now, lot: lot, at: now)
+                cycle.failed(failure, lot: lot, at: now)
                 #expect(cycle.wait(at: now) <= .seconds(longest))
                 #expect(cycle.wait(at: now) > .zero)
             }
@@ -179,7 +157,7 @@ struct AccessTokenCycleTests {
     @Test func `a token of one minute is used for most of it`() {
         var cycle = AccessTokenCycle()
         _ = cycle.need(at: Self.start)
-        cycle.received(AccessToken("a"), lifetime: .seconds(60), began: Self.start, at: Self.start)
+        cycle.received(AccessToken("a"), lifetime: .seconds(60), at: Self.start)
         #expect(cycle.need(at: Self.at(29)) == .use(AccessToken("a")))
         #expect(cycle.need(at: Self.at(30)) == .useAndRequest(AccessToken("a")))
     }

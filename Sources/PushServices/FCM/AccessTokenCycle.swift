@@ -2,10 +2,9 @@ package import PushModel
 
 /// When an access token is asked for, used and given up: a value without I/O, the clock handed in.
 ///
-/// A token is renewed in the background ahead of its end and used until then, so that no push waits for a renewal and a
-/// slow endpoint costs nothing for minutes. One request at a time, unless somebody waits for it and it hangs: then another
-/// goes out beside it, for what it hangs at may be well again for the next. After a failure the endpoint is left alone for
-/// a while, longer each time.
+/// One request at a time. A token is renewed in the background ahead of its end and used until then, so that no push
+/// waits for a renewal and a slow endpoint costs nothing for minutes. After a failure the endpoint is left alone for a
+/// while, longer each time as long as there is a token.
 package struct AccessTokenCycle: Sendable {
     /// What somebody who needs a token is told.
     package enum Advice: Sendable, Equatable {
@@ -13,7 +12,7 @@ package struct AccessTokenCycle: Sendable {
         case use(AccessToken)
         /// Use this one, and start a request for the next.
         case useAndRequest(AccessToken)
-        /// Wait for what is under way.
+        /// Wait for the request under way.
         case wait
         /// Start a request, and wait for it.
         case requestAndWait
@@ -25,17 +24,13 @@ package struct AccessTokenCycle: Sendable {
     package static let renewalMargin: Duration = .seconds(300)
     /// How long before its end a token is no longer used, so that none runs out on the way.
     package static let usableMargin: Duration = .seconds(15)
-    /// The wait after the first failure that a repeat may mend; doubled each time.
+    /// From the beginning of a request that failed, and that a repeat may mend, to the next; doubled each time.
     package static let firstPause: Duration = .seconds(1)
-    /// The longest wait between two requests.
+    /// The longest such time.
     package static let longestPause: Duration = .seconds(60)
-    /// The longest wait where the endpoint fails and there is no token meanwhile: the end of an outage is to be noticed
-    /// within five seconds.
+    /// The longest where there is no token meanwhile: the end of an outage is to be noticed within five seconds, or as soon
+    /// as a request that hangs is given up.
     package static let longestPauseWithoutToken: Duration = .seconds(3)
-    /// A request that somebody waits for, and that has come to nothing for so long, gets another beside it.
-    package static let besideAfter: Duration = .seconds(3)
-    /// Requests that may be under way at once. With ``besideAfter`` they cover the time that one may take.
-    package static let requestsAtOnce = 5
     /// From so many failures in a row on it is an outage, and nobody is told to come back before ``outageWait``, as where
     /// FCM itself fails.
     package static let outageFailures = 3
@@ -45,7 +40,8 @@ package struct AccessTokenCycle: Sendable {
     /// How the last request failed.
     private struct Setback {
         var failure: OAuthFailure
-        var met: MonotonicInstant
+        /// When that request began.
+        var began: MonotonicInstant
         /// From 0 to 1, which spreads the next request.
         var lot: Double
         /// Failures in a row, with this one.
@@ -56,7 +52,7 @@ package struct AccessTokenCycle: Sendable {
             let doubled = AccessTokenCycle.firstPause * (1 << min(number - 1, 6))
             let longest = hasToken || !failure.isOutage ? longestPause : longestPauseWithoutToken
             let pause = failure.isOutage ? min(doubled, longest) : longest
-            return met.advanced(by: pause - pause * (lot * 0.2))
+            return began.advanced(by: pause - pause * (lot * 0.2))
         }
     }
 
@@ -64,8 +60,8 @@ package struct AccessTokenCycle: Sendable {
     private var receivedAt = MonotonicInstant(nanoseconds: 0)
     private var expires = MonotonicInstant(nanoseconds: 0)
     private var renewsAt = MonotonicInstant(nanoseconds: 0)
-    /// When each request began that is under way, oldest first.
-    private var underWay: [MonotonicInstant] = []
+    /// When the request under way began; nil when there is none.
+    private var requestedAt: MonotonicInstant?
     private var setback: Setback?
 
     package init() {}
@@ -80,34 +76,19 @@ package struct AccessTokenCycle: Sendable {
         let hasToken = usable != nil && usable != refused
         let isPaused = setback.map { now < $0.end(hasToken: hasToken) } ?? false
         if let usable, hasToken || isPaused {
-            guard now >= renewsAt, underWay.isEmpty, !isPaused else { return .use(usable) }
-            underWay.append(now)
+            guard now >= renewsAt, requestedAt == nil, !isPaused else { return .use(usable) }
+            requestedAt = now
             return .useAndRequest(usable)
         }
-        if let newest = newestUnderWay {
-            guard !isPaused, underWay.count < Self.requestsAtOnce, newest.advanced(by: Self.besideAfter) <= now else {
-                return .wait
-            }
-        } else if isPaused, let setback {
-            return .refused(setback.failure, retryAfter: wait(at: now))
-        }
-        underWay.append(now)
+        if requestedAt != nil { return .wait }
+        if isPaused, let setback { return .refused(setback.failure, retryAfter: wait(at: now)) }
+        requestedAt = now
         return .requestAndWait
     }
 
-    /// When the newest of the requests began that are under way; nil where none is.
-    package var newestUnderWay: MonotonicInstant? { underWay.last }
-
-    private mutating func ended(_ began: MonotonicInstant) {
-        guard let index = underWay.firstIndex(of: began) else { preconditionFailure("a request ends once") }
-        underWay.remove(at: index)
-    }
-
-    /// A request brought a token that is good for `lifetime`. It had begun at `began`, as ``need(insteadOf:at:)`` was told.
-    package mutating func received(
-        _ newToken: AccessToken, lifetime: Duration, began: MonotonicInstant, at now: MonotonicInstant
-    ) {
-        ended(began)
+    /// The request under way brought a token that is good for `lifetime`.
+    package mutating func received(_ newToken: AccessToken, lifetime: Duration, at now: MonotonicInstant) {
+        requestedAt = nil
         setback = nil
         token = newToken
         receivedAt = now
@@ -116,14 +97,11 @@ package struct AccessTokenCycle: Sendable {
         renewsAt = now.advanced(by: max(lifetime - Self.renewalMargin, lifetime / 2))
     }
 
-    /// A request failed. `lot` in 0..<1 spreads the next one. That one hung for which another has brought a token meanwhile
-    /// is held against nobody.
-    package mutating func failed(
-        _ failure: OAuthFailure, began: MonotonicInstant, lot: Double, at now: MonotonicInstant
-    ) {
-        ended(began)
-        guard token == nil || began >= receivedAt else { return }
-        setback = Setback(failure: failure, met: now, lot: lot, number: (setback?.number ?? 0) + 1)
+    /// The request under way failed. `lot` in 0..<1 spreads the next one.
+    package mutating func failed(_ failure: OAuthFailure, lot: Double, at now: MonotonicInstant) {
+        setback = Setback(
+            failure: failure, began: requestedAt ?? now, lot: lot, number: (setback?.number ?? 0) + 1)
+        requestedAt = nil
     }
 
     /// Somebody has acted: the endpoint is not left alone any more for what it did.

@@ -2,7 +2,7 @@ import HTTP2Client
 package import PushModel
 import Synchronization
 
-/// The access token by which FCM knows the operator: one for every loop, renewed ahead of time.
+/// The access token by which FCM knows the operator: asked for once, shared by every loop, renewed ahead of time.
 ///
 /// A push that finds a token goes on at once, without leaving its loop. `AccessTokenCycle` decides; this asks.
 package final class AccessTokenSource: Sendable {
@@ -19,15 +19,7 @@ package final class AccessTokenSource: Sendable {
 
     private struct State {
         var cycle = AccessTokenCycle()
-        var waiters: [Waiter] = []
-    }
-
-    /// A push that waits for a token: until one comes, or until the newest request fails that was under way as it came, or a
-    /// later one.
-    private struct Waiter {
-        var continuation: CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>
-        /// When that request began.
-        var newest: MonotonicInstant
+        var waiters: [CheckedContinuation<Result<AccessToken, OAuthRefusal>, Never>] = []
     }
 
     /// Why there is none, and when to ask again.
@@ -36,11 +28,6 @@ package final class AccessTokenSource: Sendable {
         package var failure: OAuthFailure
         /// When to come back.
         package var retryAfter: Duration
-
-        package init(failure: OAuthFailure, retryAfter: Duration) {
-            self.failure = failure
-            self.retryAfter = retryAfter
-        }
     }
 
     /// - Parameters:
@@ -68,12 +55,12 @@ package final class AccessTokenSource: Sendable {
         switch state.withLock({ $0.cycle.need(insteadOf: refused, at: now) }) {
         case .use(let token): return token
         case .useAndRequest(let token):
-            startRequest(at: now)
+            startRequest()
             return token
         case .refused(let failure, let retryAfter):
             throw OAuthRefusal(failure: failure, retryAfter: retryAfter)
         case .requestAndWait:
-            startRequest(at: now)
+            startRequest()
             return try await wait(insteadOf: refused)
         case .wait:
             return try await wait(insteadOf: refused)
@@ -93,9 +80,6 @@ package final class AccessTokenSource: Sendable {
         state.withLock { $0.cycle.startAnew() }
     }
 
-    /// How many pushes wait for a token.
-    package var waiting: Int { state.withLock { $0.waiters.count } }
-
     /// How old the token is that is sent now; nil when there is none.
     package var age: Duration? {
         let now = clocks.monotonic()
@@ -105,13 +89,11 @@ package final class AccessTokenSource: Sendable {
     private func wait(insteadOf refused: AccessToken?) async throws(OAuthRefusal) -> AccessToken {
         let result = await withCheckedContinuation { continuation in
             // The request may have ended between the advice and now, and then nobody would wake us.
-            let now = clocks.monotonic()
             let advice: AccessTokenCycle.Advice? = state.withLock { state in
-                let advice = state.cycle.need(insteadOf: refused, at: now)
+                let advice = state.cycle.need(insteadOf: refused, at: clocks.monotonic())
                 switch advice {
                 case .wait, .requestAndWait:
-                    guard let newest = state.cycle.newestUnderWay else { preconditionFailure("nothing to wait for") }
-                    state.waiters.append(Waiter(continuation: continuation, newest: newest))
+                    state.waiters.append(continuation)
                     return advice == .requestAndWait ? advice : nil
                 case .use, .useAndRequest, .refused:
                     return advice
@@ -119,10 +101,10 @@ package final class AccessTokenSource: Sendable {
             }
             switch advice {
             case nil, .wait: break
-            case .requestAndWait: startRequest(at: now)
+            case .requestAndWait: startRequest()
             case .use(let token): continuation.resume(returning: .success(token))
             case .useAndRequest(let token):
-                startRequest(at: now)
+                startRequest()
                 continuation.resume(returning: .success(token))
             case .refused(let failure, let retryAfter):
                 continuation.resume(returning: .failure(OAuthRefusal(failure: failure, retryAfter: retryAfter)))
@@ -131,26 +113,21 @@ package final class AccessTokenSource: Sendable {
         return try result.get()
     }
 
-    private func startRequest(at began: MonotonicInstant) {
-        Task(executorPreference: executor) { await self.request(began: began) }
+    private func startRequest() {
+        Task(executorPreference: executor) { await self.request() }
     }
 
-    private func request(began: MonotonicInstant) async {
+    private func request() async {
         let (result, date) = await ask()
         let now = clocks.monotonic()
         let lot = Double.random(in: 0..<1)
         let (waiters, pause, usable) = state.withLock { state in
             switch result {
-            case .success(let grant):
-                state.cycle.received(grant.token, lifetime: grant.lifetime, began: began, at: now)
-            case .failure(let failure): state.cycle.failed(failure, began: began, lot: lot, at: now)
+            case .success(let grant): state.cycle.received(grant.token, lifetime: grant.lifetime, at: now)
+            case .failure(let failure): state.cycle.failed(failure, lot: lot, at: now)
             }
-            // Where it failed, one beside it may still bring a token to those who came later.
-            let isGranted = (try? result.get()) != nil
-            let isOver: (Waiter) -> Bool = { isGranted || $0.newest <= began }
-            let waiters = state.waiters.filter(isOver)
-            state.waiters.removeAll(where: isOver)
-            return (waiters, state.cycle.wait(at: now), state.cycle.usable(at: now))
+            defer { state.waiters = [] }
+            return (state.waiters, state.cycle.wait(at: now), state.cycle.usable(at: now))
         }
         observer.requested(result.map { $0.lifetime }, date: date)
         // Of those who wait although there is one, FCM has refused it; they learn that there is no other.
@@ -160,7 +137,7 @@ package final class AccessTokenSource: Sendable {
             } else {
                 result.map { $0.token }.mapError { OAuthRefusal(failure: $0, retryAfter: pause) }
             }
-        for waiter in waiters { waiter.continuation.resume(returning: told) }
+        for waiter in waiters { waiter.resume(returning: told) }
     }
 
     private func ask() async -> (result: Result<OAuthExchange.Grant, OAuthFailure>, date: WallInstant?) {
