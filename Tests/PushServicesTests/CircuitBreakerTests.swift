@@ -256,8 +256,8 @@ struct CircuitBreakerTests {
     }
 
     @Test(arguments: [
-        (BreakerCause.unavailable, BreakerCause.foreignProject), (.timeout, .credentials), (.unreachable, .untrusted),
-        (.credentials, .foreignProject), (.proxyRefuses, .credentials),
+        (BreakerCause.unavailable, BreakerCause.foreignProject), (.timeout, .credentials),
+        (.unreachable, .tokenUpdates), (.credentials, .foreignProject), (.proxyRefuses, .credentials),
     ])
     func `a probe that is refused for another cause ends the first, and counts as one phone does at any other time`(
         first: BreakerCause, second: BreakerCause
@@ -279,6 +279,15 @@ struct CircuitBreakerTests {
         #expect(bench.end(.refusing(second), second.leastPhones) == .opened(second))
         bench.wait(second.pause(afterProbes: 0))
         _ = try bench.probe()
+    }
+
+    @Test(arguments: [BreakerCause.untrusted, .notHTTP2, .proxyRefuses])
+    func `a probe that somebody on the way refuses shows nothing of the service`(_ cause: BreakerCause) throws {
+        var bench = try Bench.open(.credentials)
+        bench.wait(.seconds(60))
+        let probe = try bench.probe()
+        #expect(bench.end(.refusing(cause), probe: probe) == nil)
+        #expect(bench.breaker.open?.cause == cause)
     }
 
     @Test func `a probe whose connection is refused as a whole has met the same refusal again`() throws {

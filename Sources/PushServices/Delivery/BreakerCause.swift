@@ -40,6 +40,14 @@ package enum BreakerCause: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether it is what the service itself says, and not somebody on the way to it.
+    package var isServicesWord: Bool {
+        switch self {
+        case .credentials, .foreignProject, .tokenUpdates, .timeout, .unavailable: true
+        case .untrusted, .notHTTP2, .proxyRefuses, .proxyFails, .unreachable: false
+        }
+    }
+
     /// So many phones in a row, each another one, must meet it before it is believed. A migration from one Firebase
     /// project to another leaves many phones of the older one among those that work.
     package var leastPhones: Int {

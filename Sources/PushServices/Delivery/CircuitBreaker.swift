@@ -51,7 +51,7 @@ package struct CircuitBreaker: Sendable {
         var nextProbe: MonotonicInstant
         var failedProbes = 0
         var probe: Int?
-        /// Whether a connection was refused for the same cause since the last probe went.
+        /// Whether the same refusal was met once more since the last probe went, by a connection as a whole or otherwise.
         var isConfirmed = false
     }
 
@@ -121,12 +121,12 @@ package struct CircuitBreaker: Sendable {
             guard let trip else { return noteRefusal(cause, phone: phone, at: now, lot: lot) }
             if cause == trip.cause { self.trip?.isConfirmed = true }
             guard isProbe else { return nil }
-            if cause == trip.cause {
+            if cause == trip.cause || !cause.isServicesWord {
                 leaveAlone(failed: true, cause, at: now, lot: lot)
                 return nil
             }
-            // What it was left alone for is over. What it says now may be about this one phone, and counts as at any other
-            // time.
+            // The service answers, so what it was left alone for is over. What it says now may be about this one phone, and
+            // counts as at any other time.
             let change = liveSign(closing: true, at: now)
             _ = noteRefusal(cause, phone: phone, at: now, lot: lot)
             return change
