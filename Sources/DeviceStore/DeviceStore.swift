@@ -44,7 +44,8 @@ package protocol DeviceStore: Sendable {
     func deviceCounts() async throws(StoreError) -> DeviceCounts
 
     /// Drops at most `limit` registrations last used before the day, the longest unused first. On disk when it returns.
-    /// Returns how many it dropped; fewer than `limit` means that there are no more.
+    /// Returns how many it dropped; fewer than `limit` means that there are no more. What bears a day before 2024 was
+    /// written by a clock that had lost its time, says nothing of use, and stays.
     func dropIdle(before day: UTCDay, limit: Int) async throws(StoreError) -> Int
 
     /// Writes all that ``markUsed(_:on:)`` and look-ups have left to write. On disk when it returns.

@@ -50,7 +50,7 @@ struct IdleSweepPlanTests {
         bench.wait(.seconds(3600))
         bench.wall = bench.wall.advanced(by: .seconds(86_400) * days)
         #expect(bench.isDue() == false)
-        bench.wait(.seconds(3599))
+        bench.wait(.seconds(5399))
         // By credentials that may be from before.
         bench.accepted = bench.now
         #expect(bench.isDue() == false)

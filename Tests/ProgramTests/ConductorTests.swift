@@ -1,3 +1,4 @@
+import EventLoops
 import Glibc
 import PushModel
 import Telemetry
@@ -12,8 +13,7 @@ struct ConductorTests {
         func write(_ line: [UInt8]) {}
     }
 
-    private func conductor(_ workers: Int) throws -> Conductor {
-        let files = ScratchDirectory()
+    private func conductor(_ workers: Int, in files: ScratchDirectory) throws -> Conductor {
         let environment = RelayUnderTest.usual.merging([
             "DATA_DIR": files.path + "/data", "WORKERS": String(workers), "METRICS_PORT": String(try freePort()),
         ]) { $1 }
@@ -26,7 +26,9 @@ struct ConductorTests {
 
     @Test(arguments: [1, 4])
     func `one that was told to stop before it began does not begin, and is over`(workers: Int) async throws {
-        let conductor = try conductor(workers)
+        let files = ScratchDirectory()
+        let conductor = try conductor(workers, in: files)
+        defer { for loop in conductor.loops { loop.stop() } }
         guard case .finished(cutShort: 0) = await conductor.drain(for: .asked) else {
             Issue.record("nothing was under way, and yet it was cut short")
             return
@@ -37,8 +39,10 @@ struct ConductorTests {
 
     @Test(arguments: [1, 2, 4, 8, 12])
     func `a stop in the middle of the start ends it`(workers: Int) async throws {
-        for _ in 0..<5 {
-            let conductor = try conductor(workers)
+        for _ in 0..<3 {
+            let files = ScratchDirectory()
+            let conductor = try conductor(workers, in: files)
+            defer { for loop in conductor.loops { loop.stop() } }
             async let begins = conductor.start { _ in }
             guard case .finished(cutShort: 0) = await conductor.drain(for: .asked) else {
                 Issue.record("nothing was under way, and yet it was cut short")

@@ -151,13 +151,11 @@ actor Housekeeping {
     }
 
     private func maySweep() -> Bool {
-        let metrics = credentials.metrics
-        let accepted = Platform.allCases.compactMap { metrics.lastSuccess($0) }.max()
-        let isDue = sweepPlan.isDue(
+        guard idleDays > 0 else { return false }
+        let accepted = Platform.allCases.compactMap { credentials.metrics.lastSuccess($0) }.max()
+        return sweepPlan.isDue(
             wall: clocks.wall(), lastAccepted: accepted.map { MonotonicInstant(nanoseconds: $0) },
             at: clocks.monotonic())
-        let isWrong = Platform.allCases.contains { ClockState(skew: metrics.skew($0)?.nanoseconds) == .dangerous }
-        return isDue && !isWrong && idleDays > 0
     }
 
     private func sweep() async {

@@ -10,8 +10,8 @@ struct IdleSweepPlan: Sendable {
     static let interval: Duration = .seconds(3600)
     /// A clock that moves by more than this against the one that nobody sets has been set.
     static let notableStep: Duration = .seconds(6 * 3600)
-    /// So long after they were signed credentials are accepted at most.
-    static let credentialLife: Duration = .seconds(3600)
+    /// So long after they were signed credentials are accepted at most: an hour, and some time on the way.
+    static let credentialLife: Duration = .seconds(5400)
 
     private var lead: Duration?
     private var provenFrom = MonotonicInstant(nanoseconds: .min)
