@@ -22,6 +22,10 @@ struct IdleTests {
                 let scrape = try await operated.scrape()
                 return ["ios", "android"].map { scrape[#"gryt_push_devices{platform="\#($0)"}"#] }
             }
+            // One that pushes to nobody drops nobody.
+            let quiet = try await OperatedRelay(stage.settings, in: directory)
+            for _ in 0..<20 { #expect(try await held(quiet) == [1, 1200]) }
+            await quiet.relay.end()
             let operated = try await OperatedRelay(stage.settings, in: directory)
             #expect(try await held(operated) == [1, 1200])
             #expect(try await operated.relay.push(rung).status == 202)
