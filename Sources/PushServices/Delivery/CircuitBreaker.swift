@@ -7,7 +7,8 @@ package import PushModel
 /// opens it.
 ///
 /// *Open*: nothing passes. After a pause one push is the *probe*, and the rest go on being refused; a probe that fails
-/// makes the next pause longer. Leaves for *closed* on the first push that goes well, whichever it is.
+/// makes the next pause longer. Leaves for *closed* on the first push that goes well, whichever it is, and on a probe that
+/// the service itself refuses for another cause.
 package struct CircuitBreaker: Sendable {
     /// Whether a push may go.
     package enum Admission: Sendable, Equatable {
@@ -23,7 +24,7 @@ package struct CircuitBreaker: Sendable {
     package enum Change: Sendable, Equatable {
         /// The service is left alone from now on.
         case opened(BreakerCause)
-        /// The service is well again, after so long.
+        /// What it was left alone for is over, after so long.
         case closed(BreakerCause, after: Duration)
     }
 
