@@ -9,7 +9,7 @@ struct IdleTests {
         try await Stage.run { stage in
             let before = try await RelayUnderTest(stage.settings, in: directory)
             let rung = try await before.register(SimulatedPhone(.ios))
-            for _ in 0..<1200 { _ = try await before.register(SimulatedPhone(.android)) }
+            for _ in 0..<700 { _ = try await before.register(SimulatedPhone(.android)) }
             await before.end()
             directory.sqlite(
                 """
@@ -24,12 +24,12 @@ struct IdleTests {
             }
             // One that pushes to nobody drops nobody.
             let quiet = try await OperatedRelay(stage.settings, in: directory)
-            for _ in 0..<20 { #expect(try await held(quiet) == [1, 1200]) }
+            for _ in 0..<20 { #expect(try await held(quiet) == [1, 700]) }
             await quiet.relay.end()
             let operated = try await OperatedRelay(stage.settings, in: directory)
-            #expect(try await held(operated) == [1, 1200])
+            #expect(try await held(operated) == [1, 700])
             #expect(try await operated.relay.push(rung).status == 202)
-            await operated.relay.logged("event=idle_capabilities_dropped count=1100")
+            await operated.relay.logged("event=idle_capabilities_dropped count=600")
             #expect(try await held(operated) == [1, 100])
             let log = await operated.relay.end().outputText
             #expect(log.components("event=idle_capabilities_dropped") == 1)
