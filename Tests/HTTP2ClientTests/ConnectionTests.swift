@@ -5,19 +5,8 @@ import Testing
 
 /// What becomes of requests when a whole connection behaves in an unusual way.
 @Suite(.timeLimit(.minutes(1)))
-struct ConnectionTests {
-    private let authority = TestAuthority()
-
-    private func with(
-        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
-        script: @escaping @Sendable (PeerConnection) throws -> Void,
-        body: @Sendable (PoolFixture) async throws -> Void
-    ) async throws {
-        try await withPeer(authority.issue(), script: script) { peer in
-            try await PoolFixture.with(
-                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, configuration, body: body)
-        }
-    }
+struct ConnectionTests: PeerSuite {
+    let authority = TestAuthority()
 
     // MARK: Broken peers
 

@@ -4,19 +4,8 @@ import Testing
 
 /// GOAWAY in all its forms.
 @Suite(.timeLimit(.minutes(1)))
-struct GoodbyeTests {
-    private let authority = TestAuthority()
-
-    private func with(
-        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
-        script: @escaping @Sendable (PeerConnection) throws -> Void,
-        body: @Sendable (PoolFixture) async throws -> Void
-    ) async throws {
-        try await withPeer(authority.issue(), script: script) { peer in
-            try await PoolFixture.with(
-                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, configuration, body: body)
-        }
-    }
+struct GoodbyeTests: PeerSuite {
+    let authority = TestAuthority()
 
     private func sendAtOnce(_ count: Int, _ fixture: PoolFixture) async -> [Result<Int, HTTP2Failure>] {
         await withTaskGroup(of: Result<Int, HTTP2Failure>.self) { group in

@@ -5,19 +5,8 @@ import Testing
 
 /// How many requests may be under way on a connection, and what becomes of those that are over it.
 @Suite(.timeLimit(.minutes(1)))
-struct StreamLimitTests {
-    private let authority = TestAuthority()
-
-    private func with(
-        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
-        script: @escaping @Sendable (PeerConnection) throws -> Void,
-        body: @Sendable (PoolFixture) async throws -> Void
-    ) async throws {
-        try await withPeer(authority.issue(), script: script) { peer in
-            try await PoolFixture.with(
-                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, configuration, body: body)
-        }
-    }
+struct StreamLimitTests: PeerSuite {
+    let authority = TestAuthority()
 
     @Test func `one stream at first and a thousand later, and never one too many`() async throws {
         var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)

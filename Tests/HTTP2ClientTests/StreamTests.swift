@@ -4,19 +4,8 @@ import Testing
 
 /// What becomes of single requests on a connection that stands.
 @Suite(.timeLimit(.minutes(1)))
-struct StreamTests {
-    private let authority = TestAuthority()
-
-    private func with(
-        _ configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
-        script: @escaping @Sendable (PeerConnection) throws -> Void,
-        body: @Sendable (PoolFixture) async throws -> Void
-    ) async throws {
-        try await withPeer(authority.issue(), script: script) { peer in
-            try await PoolFixture.with(
-                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, configuration, body: body)
-        }
-    }
+struct StreamTests: PeerSuite {
+    let authority = TestAuthority()
 
     /// A peer that treats the first request of a connection in its own way and answers those that follow with 200.
     private func with(
