@@ -43,8 +43,8 @@ package enum BreakerCause: String, Sendable, CaseIterable {
     /// Whether it is what the service itself says, and not somebody on the way to it.
     package var isServicesWord: Bool {
         switch self {
-        case .credentials, .foreignProject, .tokenUpdates, .timeout, .unavailable: true
-        case .untrusted, .notHTTP2, .proxyRefuses, .proxyFails, .unreachable: false
+        case .credentials, .foreignProject, .tokenUpdates, .unavailable: true
+        case .untrusted, .notHTTP2, .proxyRefuses, .proxyFails, .unreachable, .timeout: false
         }
     }
 
