@@ -22,7 +22,7 @@ final class HTTP2Connection: TurnEnd {
     private var isTurnEndAsked = false
     private var hasMoreToRead = false
     private(set) var isGone = false
-    /// The origin's address that it goes to; nil before that is known, and where a proxy chooses it.
+    /// The origin's address that it goes to; nil before TCP stands, and where a proxy chooses it.
     private(set) var address: SocketAddress?
     /// Streams up to this one may have left; those above have not.
     private var lastGathered: Int32 = 0
@@ -58,6 +58,7 @@ final class HTTP2Connection: TurnEnd {
             state.tunnelling(now: .now)
             arm()
         case .connected:
+            address = engine.proxy == nil ? dialer?.address : nil
             state.connected(now: .now)
             arm()
         case .done(let channel): opened(channel)
@@ -66,7 +67,6 @@ final class HTTP2Connection: TurnEnd {
     }
 
     private func opened(_ channel: TLSChannel) {
-        address = engine.proxy == nil ? dialer?.address : nil
         dialer = nil
         self.channel = channel
         let watcher = DescriptorWatcher(
@@ -152,8 +152,18 @@ final class HTTP2Connection: TurnEnd {
 
     // MARK: What the session tells
 
-    /// nghttp2 has taken so much of a request's body for a frame that leaves now.
-    func tookBody(_ count: Int) { state.bodyLeft(count) }
+    /// Puts a DATA frame of a request's body with the bytes that leave now, if they have room for it.
+    func sendBody(of exchange: Exchange, _ count: Int, behind head: UnsafeRawBufferPointer) -> Bool {
+        guard let outgoing, outgoing.hasRoom else { return false }
+        unsafe outgoing.append(head)
+        unsafe exchange.request.body.withUnsafeBytes { body in
+            let end = exchange.bodyOffset + count
+            unsafe outgoing.append(UnsafeRawBufferPointer(rebasing: body[exchange.bodyOffset..<end]))
+        }
+        exchange.bodyOffset += count
+        state.bodyLeft(count)
+        return true
+    }
 
     /// A field of a header block: interim answer, answer or trailers.
     func receivedHeader(_ exchange: Exchange, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {

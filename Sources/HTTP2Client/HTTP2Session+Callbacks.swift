@@ -12,30 +12,41 @@ func makeSessionCallbacks() -> OpaquePointer? {
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receivedData)
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receivedFrame)
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closedStream)
+    unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks, sendRequestBody)
     return unsafe callbacks
 }
 
-/// Hands the next part of a request's body to nghttp2. The source is the exchange, which lives until its stream is
-/// closed.
-func readRequestBody(
-    _: OpaquePointer?, _: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
+/// Tells nghttp2 how much of a request's body goes next. It is not to have the bytes: from a buffer of its own, which lives as
+/// long as the session, they would be read long after. The source is the exchange, which lives until its stream is closed.
+func measureRequestBody(
+    _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, _ length: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-    _ context: UnsafeMutableRawPointer?
+    _: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let buffer = unsafe buffer, let flags = unsafe flags, let pointer = unsafe source?.pointee.ptr else {
-        preconditionFailure("a body without its request")
-    }
-    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
-    let body = exchange.request.body
-    let count = min(length, body.count - exchange.bodyOffset)
-    unsafe body.withUnsafeBufferPointer { bytes in
-        guard let start = bytes.baseAddress else { return }
-        unsafe buffer.update(from: start + exchange.bodyOffset, count: count)
-    }
-    exchange.bodyOffset += count
-    unsafe connection(context).tookBody(count)
-    if exchange.bodyOffset == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-    return count
+    guard let flags = unsafe flags else { preconditionFailure("a body without flags") }
+    let exchange = unsafe exchange(of: source)
+    let left = exchange.request.body.count - exchange.bodyOffset
+    unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+    if left <= length { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return min(length, left)
+}
+
+/// Sends a DATA frame of what was measured, whole or, where there is no room, not yet.
+private func sendRequestBody(
+    _: OpaquePointer?, _: UnsafeMutablePointer<nghttp2_frame>?, _ head: UnsafePointer<UInt8>?, _ length: Int,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    let head = unsafe UnsafeRawBufferPointer(start: head, count: frameHeadLength)
+    let isSent = unsafe connection(context).sendBody(of: exchange(of: source), length, behind: head)
+    return isSent ? 0 : NGHTTP2_ERR_WOULDBLOCK.rawValue
+}
+
+/// RFC 9113 section 4.1.
+private let frameHeadLength = 9
+
+private func exchange(of source: UnsafeMutablePointer<nghttp2_data_source>?) -> Exchange {
+    guard let pointer = unsafe source?.pointee.ptr else { preconditionFailure("a body without its request") }
+    return unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
 }
 
 private func receivedHeader(

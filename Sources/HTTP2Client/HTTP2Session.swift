@@ -62,7 +62,8 @@ import CNghttp2
         return unsafe nghttp2_session_mem_recv(session, start, bytes.count) == bytes.count
     }
 
-    /// Appends frames that are ready to a buffer while it has room; false when the session is broken.
+    /// Appends frames that are ready to a buffer while it has room; false when the session is broken. DATA frames go there by
+    /// way of the connection, which must have the same buffer.
     func gather(into buffer: OutgoingBuffer) -> Bool {
         buffer.compact()
         while buffer.hasRoom {
@@ -92,7 +93,7 @@ import CNghttp2
             }
             var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = user
-            unsafe provider.read_callback = readRequestBody
+            unsafe provider.read_callback = measureRequestBody
             return unsafe nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, &provider, user)
         }
         return stream > 0 ? stream : nil

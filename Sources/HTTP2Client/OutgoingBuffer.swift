@@ -3,8 +3,9 @@
     /// Frames are gathered as long as no more than this waits: one write takes it, and a peer that takes nothing
     /// cannot make us hold more.
     private static let enough = 64 * 1024
-    /// nghttp2 hands out pieces of at most 16 KiB and a frame's head, so the last one always fits.
-    private static let capacity = enough + 32 * 1024
+    /// nghttp2 hands out pieces of at most 16 KiB and a frame's head, and one of them may come behind another's DATA frame, so
+    /// the last ones always fit.
+    private static let capacity = enough + 40 * 1024
 
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0

@@ -210,8 +210,11 @@ import EventLoops
             if planTimer == nil { planTimer = LoopTimer(on: loop) { [unowned self] in timeToLookHasCome() } }
             planTimer?.arm(after: moment.duration(since: now))
         case .open:
-            // Where there is another address, what is silent is not asked again by the same.
-            for connection in connections where connection.state.isSilent(at: now) { avoidAddress(of: connection) }
+            // Where there is another address, what is silent is not asked again by the same, be it before or after TLS stands.
+            for connection in connections
+            where connection.state.isSilent(at: now) || connection.state.phase == .handshaking {
+                avoidAddress(of: connection)
+            }
             let connection = HTTP2Connection(id: .fresh(), engine: self)
             connections.append(connection)
             connection.start()
@@ -255,7 +258,10 @@ import EventLoops
 
     /// An attempt has come to nothing. Whoever waits for it learns that now, unless another connection is there.
     func gaveUp(_ connection: HTTP2Connection, _ reason: Unreachable) {
+        now = .now
         totals.failedAttempts += 1
+        // TCP may stand by an address over which TLS never does: by one that loses all large packets, say.
+        avoidAddress(of: connection)
         report(.failed(reason))
         forget(connection, fault: reason)
     }

@@ -24,6 +24,8 @@ extension ServerLoop {
             peerEnded(connection)
             return
         }
+        // A capability, a token or a preview must not stay in it for the days until something as long comes.
+        defer { unsafe scratch[..<count].initializeMemory(as: UInt8.self, repeating: 0) }
         switch connection.phase {
         case .waiting, .receiving:
             let piece = unsafe UnsafeRawBufferPointer(rebasing: scratch[..<count])

@@ -25,7 +25,7 @@ import EventLoops
     /// Whether every answer ends its connection.
     private(set) var isParting = false
     private(set) var isStopping = false
-    /// Where all sockets are read into. Nothing stays in it from one read to the next.
+    /// Where all sockets are read into. It is overwritten after each read.
     let scratch: UnsafeMutableRawBufferPointer
     var encoder = AnswerEncoder()
     /// How many connections are being read, further up the stack.

@@ -8,7 +8,7 @@ extension Relay {
         _ request: PushRequest, to stored: StoredDevice, through service: any PushService, at now: MonotonicInstant
     ) async -> DeliveryOutcome {
         let notification = PushNotification(
-            kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: shared.ids.next())
+            kind: request.kind, tag: stored.hash.tag, preview: request.preview, id: ids.next())
         let deadline = now.advanced(by: shared.budget.duration)
         return await service.deliver(notification, to: stored.device, by: deadline)
     }

@@ -15,6 +15,8 @@ package struct Relay: Sendable {
     package let store: any DeviceStore
     /// The push services that have credentials, as this loop reaches them.
     package let services: PushServiceSet
+    /// Names this loop's pushes.
+    let ids = PushIDSource()
     private let observer: (any PushObserver)?
 
     /// - Parameter observer: is told how pushes end, and of what the store did not do.
@@ -120,8 +122,6 @@ package struct RelayShared: Sendable {
     package var tally: DailyTally
     /// Keeps a wrong setting from emptying the store.
     package var guardian: MassDeathGuard
-    /// Names pushes.
-    package let ids = PushIDSource()
     /// How long a sender is kept waiting.
     package let budget: PushBudget
     /// The time.

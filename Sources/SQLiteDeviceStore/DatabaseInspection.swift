@@ -177,7 +177,7 @@ package struct DatabaseInspection: Sendable, Equatable {
         }
         guard let known else { return Secret(state: .unproven, isReadableByOthers: isReadableByOthers) }
         let isSame = known.check == secret.checkValue
-        guard isSame || !known.hasDevices else { throw .otherSecret }
+        guard isSame || known.check == nil || !known.hasDevices else { throw .otherSecret }
         return Secret(state: isSame ? .proven : .unproven, isReadableByOthers: isReadableByOthers)
     }
 }

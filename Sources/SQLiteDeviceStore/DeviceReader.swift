@@ -61,9 +61,7 @@ package final class DeviceReader {
     func find<Result>(
         _ hash: CapabilityHash, _ body: (SealedRow, UTCDay, Span<UInt8>) throws(StoreError) -> Result
     ) throws(StoreError) -> Result? {
-        let place = RowPlace(of: hash)
-        search.bind(1, place.first)
-        search.bind(2, place.last)
+        bindPlace(of: hash)
         while try search.step() {
             guard search.holds(hash.digest, 0) else { continue }
             defer { search.reset() }
@@ -77,6 +75,23 @@ package final class DeviceReader {
             return try search.withBytes(6) { (sealed) throws(StoreError) in try body(row, lastUsed, sealed) }
         }
         return nil
+    }
+
+    /// Whether there is a row of a capability, whatever is in it.
+    func holds(_ hash: CapabilityHash) throws(StoreError) -> Bool {
+        bindPlace(of: hash)
+        while try search.step() {
+            guard search.holds(hash.digest, 0) else { continue }
+            search.reset()
+            return true
+        }
+        return false
+    }
+
+    private func bindPlace(of hash: CapabilityHash) {
+        let place = RowPlace(of: hash)
+        search.bind(1, place.first)
+        search.bind(2, place.last)
     }
 
     /// The daily counts from a day on. Words that this relay does not know are passed over.

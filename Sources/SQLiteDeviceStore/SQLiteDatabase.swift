@@ -3,7 +3,8 @@ package import PushModel
 
 /// How the database is run. The defaults are right for one relay on one machine.
 package struct SQLiteOptions: Sendable {
-    /// The most writes that wait at once; more are answered ``StoreError/overloaded``.
+    /// The most writes that wait at once, behind those of the transaction under way; more are answered
+    /// ``StoreError/overloaded``.
     package var waitingLimit = 65_536
     /// How long marks of use gather before they are written.
     package var flushInterval = Duration.seconds(1)
@@ -34,6 +35,9 @@ package struct OpeningReport: Sendable, Equatable {
     package var secretWasReadableByOthers = false
     /// Any user of the machine may read or write the data directory, which somebody else made; it was left so.
     package var directoryIsOpenToOthers = false
+    /// There are devices, and nothing says under which secret they were registered: what was damaged has been saved in
+    /// part. The secret that was found is taken for theirs from now on.
+    package var secretIsUnproven = false
     /// `secret.key` was there and `push.db` was not, or was empty: what was registered before is lost.
     package var databaseWasMissing = false
 
@@ -177,12 +181,13 @@ package final class SQLiteDatabase: Sendable {
             }
         }
         guard let known else { return secret }
-        let isSame = try storing { () throws(StoreError) in
+        let check = try storing { () throws(StoreError) in
             defer { known.reset() }
-            return try known.step() && known.digest(0) == secret.checkValue
+            return try known.step() ? known.digest(0) : nil
         }
-        if !isSame {
-            guard !hasDevices else { throw .otherSecret }
+        if check != secret.checkValue {
+            guard check == nil || !hasDevices else { throw .otherSecret }
+            report.secretIsUnproven = hasDevices
             try storing { () throws(StoreError) in
                 let replacement = try connection.prepare("REPLACE INTO relay VALUES ('secret_check', ?1)")
                 replacement.bind(1, secret.checkValue)

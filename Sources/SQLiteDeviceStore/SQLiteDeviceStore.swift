@@ -64,7 +64,11 @@ package actor SQLiteDeviceStore: DeviceStore {
     }
 
     package func remove(_ hash: CapabilityHash) async throws(StoreError) -> Bool {
-        try await write(.remove(hash)) > 0
+        // What is not there takes no place in the writer's line, which is for those who have a reason to wait.
+        let reader = try openReader()
+        try readUntilTurnEnds(reader)
+        guard try reader.holds(hash) else { return false }
+        return try await write(.remove(hash)) > 0
     }
 
     package func forget(

@@ -129,9 +129,25 @@ struct WriteBacklog<Ticket> {
     /// Takes back what could not be written, to be tried again after the same time. What was gathered meanwhile wins.
     mutating func putBack(_ lost: Gathered, now: Int64) {
         guard !lost.isEmpty, !isClosed else { return }
-        gathered.marks.merge(lost.marks) { max($0, $1) }
-        gathered.seals.merge(lost.seals) { newer, _ in newer }
+        gathered.marks = merged(lost.marks, gathered.marks) { max($0, $1) }
+        gathered.seals = merged(lost.seals, gathered.seals) { $1 }
         gatheredSince = now
+    }
+
+    /// Both together, no more than may be gathered. The smaller goes into the larger one, for pushes wait meanwhile.
+    private func merged<Value>(
+        _ older: [CapabilityHash: Value], _ newer: [CapabilityHash: Value], _ choose: (Value, Value) -> Value
+    ) -> [CapabilityHash: Value] {
+        let isOlderLarger = older.count >= newer.count
+        var all = isOlderLarger ? older : newer
+        for (hash, value) in isOlderLarger ? newer : older {
+            if let other = all[hash] {
+                all[hash] = isOlderLarger ? choose(other, value) : choose(value, other)
+            } else if all.count < gatheredLimit {
+                all[hash] = value
+            }
+        }
+        return all
     }
 
     /// Takes nothing more. What is in it is still to be taken.

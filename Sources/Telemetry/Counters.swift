@@ -6,8 +6,9 @@ package final class Counter: Sendable {
 
     package init() {}
 
-    /// Adds; less than nothing only where a gauge stands behind it.
-    package func add(_ amount: Int = 1) { total.add(amount, ordering: .relaxed) }
+    /// Adds; less than nothing only where a gauge stands behind it. A sum that grows beyond the largest number goes on at
+    /// the smallest, for no count is worth the process.
+    package func add(_ amount: Int = 1) { total.wrappingAdd(amount, ordering: .relaxed) }
 
     /// The sum so far.
     package var value: Int { total.load(ordering: .relaxed) }

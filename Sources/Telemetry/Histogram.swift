@@ -33,7 +33,9 @@ package final class Histogram: Sendable {
 
     /// What is counted so far. The buckets are read one after the other, and nobody waits for it.
     package var reading: HistogramReading {
-        HistogramReading(bounds: bounds, counts: counts.map(\.value), sum: Int64(sum.value), unit: .nanoseconds)
+        HistogramReading(
+            bounds: bounds, counts: counts.map(\.value), sum: HistogramReading.turned(Int64(sum.value)),
+            unit: .nanoseconds)
     }
 }
 
@@ -52,7 +54,8 @@ package struct HistogramReading: Sendable, Equatable {
     package private(set) var bounds: [Int64]
     /// How many fell into each bucket, and a last one for what exceeds all bounds.
     package private(set) var counts: [Int]
-    /// The sum of all that was counted.
+    /// The sum of all that was counted; after the largest number it begins at nothing again, as a counter does that was
+    /// reset. Nanoseconds get there: five thousand pushes at a time under way on a loop take three weeks.
     package private(set) var sum: Int64
     /// What is measured.
     package private(set) var unit: Unit
@@ -83,8 +86,12 @@ package struct HistogramReading: Sendable, Equatable {
     ) -> HistogramReading {
         precondition(left.bounds == right.bounds && left.unit == right.unit, "histograms of different shapes")
         return HistogramReading(
-            bounds: left.bounds, counts: zip(left.counts, right.counts).map(combine), sum: sum, unit: left.unit)
+            bounds: left.bounds, counts: zip(left.counts, right.counts).map(combine), sum: turned(sum), unit: left.unit)
     }
+
+    /// A sum that has grown beyond the largest number, counted from nothing again. It goes with adding and subtracting:
+    /// all of them leave a multiple of 2^63 aside.
+    static func turned(_ sum: Int64) -> Int64 { sum & .max }
 
     /// The value that a share of all (0 to 1) does not exceed, guessed evenly within its bucket; of what exceeds all
     /// bounds it is only known that it does, so the last bound stands for it. Nil when nothing was counted.

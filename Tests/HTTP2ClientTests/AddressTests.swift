@@ -83,6 +83,35 @@ struct AddressTests {
         if !listensAgain { dead.beginToListen() }
     }
 
+    @Test func `an address by which TLS never stands gives way to the next`() async throws {
+        let (mute, alive) = (peer(.init(shakesHands: false, isIPv6: true)), peer())
+        defer { for peer in [mute, alive] { peer.stop() } }
+        let resolve: Resolve = { _ in addresses(("::1", mute.port), ("127.0.0.1", alive.port)) }
+        try await with(
+            {
+                $0.tlsTimeout = .milliseconds(50)
+                $0.backoffFirst = .milliseconds(1)
+                $0.attemptsAtOnce = 1
+            }, resolve: resolve
+        ) { fixture in
+            #expect(await fixture.send().map(\.status) == .failure(.unreachable(.tlsTimeout)))
+            await fixture.waitUntil { $0.open == 1 }
+            #expect(await fixture.send().map(\.status) == .success(201))
+        }
+    }
+
+    @Test func `where TLS hangs by one address the next attempt goes by another, in time for the request`() async throws
+    {
+        let (mute, alive) = (peer(.init(shakesHands: false, isIPv6: true)), peer())
+        defer { for peer in [mute, alive] { peer.stop() } }
+        try await with(
+            { $0.besideAfter = .milliseconds(20) },
+            resolve: { _ in addresses(("::1", mute.port), ("127.0.0.1", alive.port)) }
+        ) { fixture in
+            #expect(await fixture.send(timeout: .seconds(5)).map(\.status) == .success(201))
+        }
+    }
+
     @Test func `when every address swallows everything the attempt ends with its time`() async throws {
         let hole = try BlackHole()
         try await with({ $0.connectTimeout = .milliseconds(50) }, resolve: { _ in addresses(("::1", hole.port)) }) {

@@ -52,6 +52,38 @@ struct FlowControlTests {
         }
     }
 
+    @Test func `bodies of many frames leave whole and unmixed, more at once than one write takes`() async throws {
+        // The first letter tells whose it is. Of lengths that fill the buffer to another place each time.
+        let sent = (0..<12).map { number in
+            (0..<80_000 + 7001 * number).map { UInt8(65 + number + $0 / 7 % 32) }
+        }
+        try await with(script: { peer in
+            try peer.begin([(3, 100), (4, 8 << 20)])
+            try peer.write(Frame(kind: .windowUpdate, payload: big(8 << 20)))
+            var bodies: [UInt32: [UInt8]] = [:]
+            var answered = 0
+            while answered < sent.count {
+                let frame = try peer.readFrame()
+                guard frame.kind == .data else { continue }
+                bodies[frame.stream, default: []] += frame.payload
+                guard frame.flags & Frame.first != 0, let whole = bodies[frame.stream] else { continue }
+                let number = Int(whole[0]) - 65
+                try peer.answer(frame.stream, status: sent[number] == whole ? 200 + number : 500)
+                answered += 1
+            }
+            peer.readToEnd()
+        }) { fixture in
+            let statuses = await withTaskGroup(of: Int?.self) { group in
+                for body in sent {
+                    let text = String(decoding: body, as: UTF8.self)
+                    group.addTask { try? await fixture.send(body: text).get().status }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.compactMap { $0 }.sorted() == (0..<sent.count).map { 200 + $0 })
+        }
+    }
+
     @Test func `what did not fit was surely not sent when the connection breaks`() async throws {
         let mayBreak = Mutex(false)
         try await with(script: { peer in

@@ -152,6 +152,19 @@ struct CountedSumsTests {
         #expect(sent(try await sums.allTime()) == 1120)
     }
 
+    @Test func `a row that other hands have made huge ends nothing`() async throws {
+        let sums = sums()
+        for (kind, n) in [(Kind.dm, Int.max), (.mention, 1)] {
+            try await store.add([DailyCount(day: Self.day, event: .sent, platform: .ios, kind: kind): n])
+        }
+        for day in [Self.day, UTCDay(number: 19_000)] {
+            try await store.add([DailyCount(day: day, event: .gone, platform: .android, kind: nil): .max])
+        }
+        tally.count(.sent(.dm), .ios, on: Self.day)
+        #expect(try await sums.allTime().filter { $0.event == .gone }.map(\.n) == [.max])
+        #expect(try await sums.daily(from: Self.day).daily.map(\.n).sorted() == [1, .max, .max])
+    }
+
     @Test func `a store that does not answer is an error, not a zero`() async {
         store.state.withLock { $0.failure = .corrupt }
         let sums = sums()

@@ -66,18 +66,19 @@ struct BackupTests {
         }
     }
 
-    @Test func `what can be read of a damaged database is saved and taken up`() async throws {
+    @Test(arguments: ["device", "relay", "device_count"])
+    func `what can be read of a damaged database is saved and taken up`(damaged: String) async throws {
         let directory = ScratchDirectory()
         try await Stage.run { stage in
             let relay = try await RelayUnderTest(stage.settings, in: directory)
             var capabilities: [String] = []
             for _ in 0..<100 { capabilities.append(try await relay.register(SimulatedPhone(.ios))) }
             await relay.end()
-            // The last page: of the table or of an index.
+            // The last page of the table, or the only one of a small table.
             let status = shell(
                 """
                 cd '\(directory.path)/data'
-                page=$(sqlite3 push.db "SELECT max(pageno) FROM dbstat WHERE name = 'device' AND pagetype = 'leaf'")
+                page=$(sqlite3 push.db "SELECT max(pageno) FROM dbstat WHERE name = '\(damaged)' AND pagetype = 'leaf'")
                 dd if=/dev/zero of=push.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc 2>/dev/null
                 """)
             #expect(status == 0)
@@ -85,8 +86,9 @@ struct BackupTests {
             #expect(refused.errorText.contains("push.db is damaged"))
             directory.write(
                 """
-                UPDATE device_count SET n =
-                    (SELECT count(*) FROM device WHERE device.platform = device_count.platform);
+                INSERT OR REPLACE INTO device_count
+                    SELECT p.column1, (SELECT count(*) FROM device WHERE platform = p.column1)
+                    FROM (VALUES (1), (2)) AS p;
                 PRAGMA application_id = 1196579156;
                 PRAGMA user_version = 1;
 
@@ -98,12 +100,16 @@ struct BackupTests {
                 && rm push.db* && mv ../saved.db push.db
                 """)
             #expect(recovered == 0)
-            let last = try await RelayUnderTest(stage.settings, in: directory)
+            let last = try await OperatedRelay(stage.settings, in: directory)
+            let saved = last.relay
+            let held = try await last.scrape()[#"gryt_push_devices{platform="ios"}"#]
             var reached = 0
-            for capability in capabilities where try await last.push(capability).status == 202 { reached += 1 }
-            #expect(reached > 0 && reached < capabilities.count)
-            #expect(try await last.push(last.register(SimulatedPhone(.ios))).status == 202)
-            await last.end()
+            for capability in capabilities where try await saved.push(capability).status == 202 { reached += 1 }
+            #expect(reached > 0 && (reached < capabilities.count) == (damaged == "device"))
+            #expect(held == reached)
+            #expect(try await saved.push(saved.register(SimulatedPhone(.ios))).status == 202)
+            let record = await saved.end()
+            #expect(record.outputText.contains("event=secret_unproven") == (damaged == "relay"))
         }
     }
 }

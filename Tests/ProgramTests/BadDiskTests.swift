@@ -119,6 +119,31 @@ struct BadDiskTests {
         }
     }
 
+    @Test func `whoever waits for the disk leaves half of the connections to pushes`() async throws {
+        let directory = ScratchDirectory()
+        try await Stage.run { stage in
+            let settings = stage.settings.merging(["MAX_CONNECTIONS": "8", "WORKERS": "1"]) { $1 }
+            let relay = try await RelayUnderTest(settings, in: directory)
+            let capability = try await relay.register(SimulatedPhone(.ios))
+            let other = try await Holder(of: "data/push.db", in: directory, "BEGIN IMMEDIATE;")
+            let summaries = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<7 {
+                    group.addTask { try await relay.tryToRegister(SimulatedPhone(.ios)).summary }
+                }
+                #expect(try await relay.push(capability).status == 202)
+                // Two are on their way to the disk at most, and two wait.
+                await relay.logged("event=store_failed fault=overloaded")
+                // What was never registered is told from what is, and waits for nobody.
+                let nobodys = "p_" + String(repeating: "A", count: 43)
+                #expect(try await relay.remove(nobodys).summary == "404 unknown_capability")
+                #expect(try await relay.push(capability).status == 202)
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(summaries == Array(repeating: "503 overloaded", count: 7))
+            await other.end()
+        }
+    }
+
     /// What an operator may do with the `sqlite3` program on a database in use.
     @Test(arguments: [
         "BEGIN EXCLUSIVE;", "PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE;", "BEGIN; SELECT count(*) FROM device;",

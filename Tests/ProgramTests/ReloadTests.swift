@@ -213,6 +213,27 @@ struct ReloadTests {
         }
     }
 
+    @Test func `a .env that is gone changes nothing, and an empty one does`() async throws {
+        try await Stage.run { stage in
+            let directory = ScratchDirectory()
+            let relay = try await start(stage.settings, in: directory)
+            let capability = try await relay.relay.register(SimulatedPhone(.ios))
+            shell("mv '\(directory.path)/.env' '\(directory.path)/kept'; ln -s nowhere '\(directory.path)/.env'")
+            #expect(await reload(relay, "reload_refused").contains("name=.env detail=\"is gone"))
+            #expect(try await relay.relay.push(capability).status == 202)
+            // Nor the second time.
+            await reload(relay, "reload_refused", count: 2)
+            #expect(try await relay.relay.push(capability).status == 202)
+            shell("rm '\(directory.path)/.env'; touch '\(directory.path)/.env'")
+            #expect(await reload(relay).contains("changed=APNS_"))
+            #expect(try await relay.relay.push(capability).summary == "503 ios_unavailable")
+            shell("mv '\(directory.path)/kept' '\(directory.path)/.env'")
+            await reload(relay, count: 2)
+            #expect(try await relay.relay.push(capability).status == 202)
+            await relay.relay.end()
+        }
+    }
+
     @Test func `a pipe in place of a file is refused at once, at the start and at a reload`() async throws {
         let directory = ScratchDirectory()
         shell("mkfifo '\(directory.path)/pipe'")

@@ -107,6 +107,36 @@ struct CircuitBreakerTests {
         #expect(bench.end(.ailing(cause), 1002) == .opened(cause))
     }
 
+    @Test(arguments: [10, 1000])
+    func `failures of one moment stay one event, however long nothing is asked after them`(_ phones: Int) {
+        var bench = Bench()
+        for phone in 1...phones { #expect(bench.admit(phone) == .pass) }
+        bench.wait(.milliseconds(30))
+        for phone in 1...phones { #expect(bench.end(.ailing(.unavailable), phone) == nil) }
+        bench.wait(.seconds(60))
+        // The same phones and others, all at once: each is asked for, and they go well.
+        for phone in 1...2000 { #expect(bench.admit(phone) == .pass) }
+        bench.wait(.milliseconds(1999))
+        #expect(bench.admit(2001) == .pass)
+        for phone in 1...2000 { #expect(bench.end(.well, phone) == nil) }
+        #expect(bench.breaker.isCalm)
+    }
+
+    @Test func `a second failure after a pause opens it, and so does a wait of two seconds`() {
+        for waits in [false, true] {
+            var bench = Bench()
+            for phone in 1...10 { bench.end(.ailing(.unavailable), phone) }
+            bench.wait(.seconds(60))
+            if waits {
+                #expect(bench.admit(3) == .pass)
+                bench.wait(.seconds(2))
+                #expect(bench.admit(11) == .refuse(.unavailable, age: .zero))
+            } else {
+                #expect(bench.end(.ailing(.unavailable), 11) == .opened(.unavailable))
+            }
+        }
+    }
+
     @Test func `an answer of any kind ends a row of failures`() {
         for sign in [Health.answering, .refusing(.credentials), .well] {
             var bench = Bench()

@@ -1,3 +1,4 @@
+import HTTP2Client
 import PushModel
 import PushServices
 import Testing
@@ -32,6 +33,20 @@ struct ComposingTests {
             Self.text(APNsPayload.compose(Self.notification(.dm, Self.preview)))
                 == #"{"aps":{"alert":{"title":"Gryt","body":"New direct message"},"sound":"default","thread-id":"000000000000000a","mutable-content":1},"c":"000000000000000a","p":"A_-9A_-9A_-9A_-9A_-9A_-9A_-9A_-9A_-9A_-9"}"#
         )
+    }
+
+    @Test(arguments: [
+        (String(repeating: "0f", count: 32), String(repeating: "0f", count: 32)),
+        ("a b/c?d#e%f\r\n\u{0}\u{e9}", "a%20b%2Fc%3Fd%23e%25f%0D%0A%00%C3%A9"), ("A-._~9", "A-._~9"),
+    ])
+    func `no token of Apple's leaves its place in the path, whatever an older relay let in`(
+        token: String, segment: String
+    ) throws {
+        let apple = ScriptedService.apple { _, _ in answer(200) }
+        let request = APNsRequest.compose(
+            payload: [], id: "", topic: "org.example", to: DeviceToken(unchecked: token, for: .ios),
+            as: try #require(apple.tokens).current())
+        #expect(request.path == "/3/device/" + segment)
     }
 
     @Test func `the longest preview fits into what Apple takes`() throws {

@@ -266,4 +266,17 @@ struct RepeatTests {
         apple.time.advance(by: .seconds(1))
         #expect(apple.tokens?.current() != token)
     }
+
+    /// As it is said of a token that a clock has signed which was ahead, to each probe.
+    @Test func `however often TooManyProviderTokenUpdates comes, another token is tried each twenty minutes`() async {
+        let apple = ScriptedService.apple { _, _ in refusal(429, "TooManyProviderTokenUpdates") }
+        var minutes: [Int] = []
+        for minute in 0..<100 {
+            _ = await apple.push()
+            let tokens = apple.pool.calls.suffix(2).map { $0.header("authorization") }
+            if tokens.count < 2 || tokens[0] != tokens[1] { minutes.append(minute) }
+            apple.time.advance(by: .seconds(60))
+        }
+        #expect(minutes == [0, 20, 40, 60, 80])
+    }
 }

@@ -83,6 +83,33 @@ struct OpeningTests {
         }
     }
 
+    @Test func `devices of which nothing says any more under which secret they are go with the one that is there`()
+        async throws
+    {
+        let one = registration()
+        try await scratch.withStore { store, database in
+            try await store.register(one)
+            #expect(!database.report.secretIsUnproven)
+        }
+        scratch.sqlite("DELETE FROM relay")
+        #expect(
+            DatabaseInspection(directory: scratch.path, secret: .file).secret
+                == .success(DatabaseInspection.Secret(state: .unproven)))
+        try await scratch.withStore { store, database in
+            #expect(database.report.secretIsUnproven)
+            let found = try await store.device(for: one.capability)
+            #expect(found?.device.token == one.token)
+        }
+        // From now on it is theirs, and no other is taken.
+        try await scratch.withStore { store, database in
+            #expect(!database.report.secretIsUnproven)
+            let forgotten = try await store.forget(one.token, registeredBefore: nil)
+            #expect(forgotten == 1)
+            try await store.register(one)
+        }
+        #expect(throws: StoreOpenError.otherSecret) { try scratch.open(secret: .given(.generate())) }
+    }
+
     @Test func `a secret that is given is used, and no file is made`() async throws {
         let secret = RelaySecret.generate()
         let one = registration()

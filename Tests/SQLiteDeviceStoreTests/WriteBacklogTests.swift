@@ -91,6 +91,28 @@ struct WriteBacklogTests {
         #expect(again.seals[hash] == [2])
     }
 
+    @Test(arguments: [(8, 1), (1, 8), (8, 8), (10, 10)])
+    func `what comes again and what is newer are no more together than may be`(older: Int, newer: Int) {
+        func gather(_ number: Int, _ seal: UInt8) {
+            _ = backlog.mark(hash, on: UTCDay(number: 20_000 + Int32(seal)), now: 0)
+            _ = backlog.reseal(hash, [seal], now: 0)
+            for _ in 1..<max(number, 1) {
+                _ = backlog.mark(CapabilityHash(of: newCapability()), on: today, now: 0)
+                _ = backlog.reseal(CapabilityHash(of: newCapability()), [seal], now: 0)
+            }
+        }
+        gather(older, 1)
+        let lost = backlog.take(now: 100).gathered
+        gather(newer, 2)
+        backlog.putBack(lost, now: 150)
+        let again = backlog.take(now: 250).gathered
+        // One of them is the same.
+        #expect(again.marks.count == min(older + newer - 1, 10))
+        #expect(again.seals.count == min(older + newer - 1, 10))
+        #expect(again.marks[hash] == UTCDay(number: 20_002))
+        #expect(again.seals[hash] == [2])
+    }
+
     @Test func `a closed backlog takes nothing, and gives the gathered with the last of the rest`() {
         for ticket in 0..<1025 { _ = backlog.offer(.remove(hash), ticket) }
         _ = backlog.mark(hash, on: today, now: 0)

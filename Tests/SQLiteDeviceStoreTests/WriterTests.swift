@@ -62,6 +62,34 @@ struct WriterTests {
         }
     }
 
+    @Test func `what is not there is not removed, and takes no place among the writes that wait`() async throws {
+        var options = SQLiteOptions()
+        options.busyTimeout = .seconds(30)
+        options.waitingLimit = 1
+        try await scratch.withStore(options: options) { store, database in
+            let known = registration()
+            try await store.register(known)
+            let blocker = try otherConnection()
+            try blocker.execute("BEGIN IMMEDIATE")
+            let taken = database.statistics.taken
+            let first = Task { try await store.register(registration()) }
+            while database.statistics.taken == taken { await Task.yield() }
+            let second = Task { try await store.remove(CapabilityHash(of: known.capability)) }
+            await waiting(database, 1)
+            // The line is full, and nobody is in the way of those who are not to stand in it.
+            for _ in 0..<100 {
+                #expect(try await !store.remove(CapabilityHash(of: registration().capability)))
+            }
+            await #expect(throws: StoreError.overloaded) {
+                try await store.remove(CapabilityHash(of: known.capability))
+            }
+            try blocker.execute("COMMIT")
+            try await first.value
+            #expect(try await second.value)
+            #expect(try await !store.remove(CapabilityHash(of: known.capability)))
+        }
+    }
+
     @Test func `a lock that another process keeps is said to be one, and passes`() async throws {
         var options = SQLiteOptions()
         options.busyTimeout = .milliseconds(1)

@@ -102,6 +102,20 @@ struct MetricsTests {
             ])
     }
 
+    @Test func `a sum beyond the largest number begins at nothing again, and a difference is right all the same`() {
+        let histogram = Histogram(bounds: [.milliseconds(1)])
+        histogram.add(nanoseconds: .max)
+        let earlier = histogram.reading
+        histogram.add(nanoseconds: 5)
+        #expect(histogram.reading.sum == 4)
+        #expect((histogram.reading - earlier).sum == 5)
+        #expect((earlier + earlier).sum == .max - 1)
+        // The memory's number turns twice as late as what is shown.
+        histogram.add(nanoseconds: .max)
+        #expect(histogram.reading.sum == 3)
+        #expect(histogram.reading.count == 3)
+    }
+
     @Test func `readings add up, and their difference is what came between them`() {
         let histogram = Histogram(bounds: [.milliseconds(1), .milliseconds(2)])
         histogram.add(.microseconds(500))

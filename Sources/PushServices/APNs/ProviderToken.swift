@@ -43,7 +43,8 @@ package final class ProviderTokenSource: Sendable {
         }
     }
 
-    /// Called when APNs said that tokens are renewed too often: none is minted for 20 minutes, whatever its age.
+    /// Called when APNs said that tokens are renewed too often: none is minted for 20 minutes, and then one by the next
+    /// push.
     package func holdBack() {
         let now = clocks.monotonic()
         state.withLock { $0.schedule.holdBack(at: now) }
@@ -91,15 +92,23 @@ package struct ProviderTokenSchedule: Sendable {
 
     package init() {}
 
-    /// Mints none for as long as APNs wants between two, from now on.
-    package mutating func holdBack(at now: MonotonicInstant) { heldBackUntil = now.advanced(by: Self.leastAge) }
+    /// Mints none for as long as APNs wants between two, from now on. To be told the same meanwhile makes it no longer: each
+    /// probe is, and the token would never be renewed.
+    package mutating func holdBack(at now: MonotonicInstant) {
+        if !isHeldBack(at: now) { heldBackUntil = now.advanced(by: Self.leastAge) }
+    }
 
     /// Notes that a token was minted.
-    package mutating func minted(at now: MonotonicInstant) { mintedAt = now }
+    package mutating func minted(at now: MonotonicInstant) {
+        mintedAt = now
+        heldBackUntil = nil
+    }
 
-    /// Whether the token is so old that the next push mints another.
+    /// Whether the next push mints another: the token is old, or APNs has had its time without a new one. It says the same of
+    /// a token that was signed by a clock that was ahead, which no waiting makes right.
     package func isRenewalDue(at now: MonotonicInstant) -> Bool {
-        age(at: now).map { $0 >= Self.renewalAge && !isHeldBack(at: now) } ?? true
+        guard let age = age(at: now) else { return true }
+        return heldBackUntil.map { now >= $0 } ?? (age >= Self.renewalAge)
     }
 
     /// Whether a newer one would be accepted.

@@ -39,11 +39,23 @@ package struct CircuitBreaker: Sendable {
     private struct Sign {
         var phone: Int
         var began: MonotonicInstant
-        var countsFrom: MonotonicInstant
         /// How many wait.
         var waiting = 0
+        /// Since when they do, at least.
+        var waitsSince: MonotonicInstant
         /// Whether one has failed.
         var hasFailed = false
+
+        /// One of those that wait has ended. Which of them nobody remembers, so the rest counts from now.
+        mutating func waitEnds(at now: MonotonicInstant) {
+            waiting = max(waiting - 1, 0)
+            waitsSince = now
+        }
+
+        /// Whether what waits has waited for so long that it counts as failed.
+        func waitsInVain(at now: MonotonicInstant) -> Bool {
+            waiting > 0 && now.duration(since: waitsSince) >= CircuitBreaker.patience
+        }
     }
 
     private struct Trip {
@@ -57,6 +69,8 @@ package struct CircuitBreaker: Sendable {
     }
 
     private var signs: [Sign] = []
+    /// When the last push failed, of these phones or others.
+    private var lastFailure: MonotonicInstant?
     private var ailment = BreakerCause.timeout
     private var refused: [Int] = []
     private var refusal = BreakerCause.credentials
@@ -118,7 +132,7 @@ package struct CircuitBreaker: Sendable {
             if isProbe { leaveAlone(failed: false, trip?.cause, at: now, lot: lot) }
             return change
         case .refusing(let cause):
-            signs = []
+            clearSigns()
             guard let trip else { return noteRefusal(cause, phone: phone, at: now, lot: lot) }
             if cause == trip.cause { self.trip?.isConfirmed = true }
             guard isProbe else { return nil }
@@ -142,7 +156,7 @@ package struct CircuitBreaker: Sendable {
             return openIfOutage(at: now, lot: lot)
         case .unknown:
             // It waits no more, and as nothing was learned the next one may try.
-            forgetWaiting(phone)
+            forgetWaiting(phone, at: now)
             if isProbe {
                 trip?.probe = nil
                 trip?.nextProbe = now
@@ -164,8 +178,13 @@ package struct CircuitBreaker: Sendable {
         return liveSign(closing: true, at: now)
     }
 
-    private mutating func liveSign(closing: Bool, at now: MonotonicInstant) -> Change? {
+    private mutating func clearSigns() {
         signs = []
+        lastFailure = nil
+    }
+
+    private mutating func liveSign(closing: Bool, at now: MonotonicInstant) -> Change? {
+        clearSigns()
         ailment = .timeout
         guard closing, let trip else { return nil }
         self.trip = nil
@@ -182,39 +201,46 @@ package struct CircuitBreaker: Sendable {
     }
 
     private mutating func noteWaiting(_ phone: Int, at now: MonotonicInstant) {
-        note(phone, at: now, countsFrom: now.advanced(by: Self.patience)) { $0.waiting += 1 }
+        note(phone, at: now) { sign in
+            if sign.waiting == 0 { sign.waitsSince = now }
+            sign.waiting += 1
+        }
     }
 
     private mutating func noteFailure(_ phone: Int, at now: MonotonicInstant) {
-        note(phone, at: now, countsFrom: now) { $0.hasFailed = true }
+        lastFailure = now
+        note(phone, at: now) { sign in
+            sign.waitEnds(at: now)
+            sign.hasFailed = true
+        }
     }
 
-    private mutating func note(
-        _ phone: Int, at now: MonotonicInstant, countsFrom: MonotonicInstant, _ change: (inout Sign) -> Void
-    ) {
+    private mutating func note(_ phone: Int, at now: MonotonicInstant, _ change: (inout Sign) -> Void) {
         let known = signs.firstIndex { $0.phone == phone }
         guard known != nil || signs.count < ailment.leastPhones else { return }
-        if known == nil { signs.append(Sign(phone: phone, began: now, countsFrom: countsFrom)) }
-        let index = known ?? signs.endIndex - 1
-        signs[index].countsFrom = min(signs[index].countsFrom, countsFrom)
-        change(&signs[index])
+        if known == nil { signs.append(Sign(phone: phone, began: now, waitsSince: now)) }
+        change(&signs[known ?? signs.endIndex - 1])
     }
 
-    private mutating func forgetWaiting(_ phone: Int) {
+    private mutating func forgetWaiting(_ phone: Int, at now: MonotonicInstant) {
         guard let index = signs.firstIndex(where: { $0.phone == phone }) else { return }
-        signs[index].waiting = max(signs[index].waiting - 1, 0)
+        signs[index].waitEnds(at: now)
         if signs[index].waiting == 0, !signs[index].hasFailed { signs.remove(at: index) }
     }
 
+    /// The row lasts from when the first of its pushes went to the last failure, or to now where one waits in vain. What has
+    /// failed at one moment stays one event, however long nothing is asked after it.
     private mutating func openIfOutage(at now: MonotonicInstant, lot: Double) -> Change? {
-        guard signs.count >= ailment.leastPhones, signs.allSatisfy({ $0.countsFrom <= now }),
-            let first = signs.map(\.began).min(), now.duration(since: first) >= Self.leastOutage
+        guard signs.count >= ailment.leastPhones, let first = signs.map(\.began).min() else { return nil }
+        let isWaitedInVain = signs.contains { $0.waitsInVain(at: now) }
+        guard signs.allSatisfy({ $0.hasFailed || $0.waitsInVain(at: now) }),
+            let last = isWaitedInVain ? now : lastFailure, last.duration(since: first) >= Self.leastOutage
         else { return nil }
         return open(ailment, at: now, lot: lot)
     }
 
     private mutating func open(_ cause: BreakerCause, at now: MonotonicInstant, lot: Double) -> Change {
-        signs = []
+        clearSigns()
         refused = []
         trip = Trip(
             cause: cause, openedAt: now, nextProbe: now.advanced(by: Self.spread(cause.pause(afterProbes: 0), lot)))

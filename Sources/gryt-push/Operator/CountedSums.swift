@@ -81,7 +81,7 @@ final class CountedSums {
     }
 
     private static func sum(_ totals: [DailyTotal], onto sums: [AllTimeKey: Int]) -> [AllTimeKey: Int] {
-        totals.reduce(into: sums) { $0[AllTimeKey($1.count), default: 0] += $1.n }
+        totals.reduce(into: sums) { $0[AllTimeKey($1.count), default: 0].addSaturating($1.n) }
     }
 
     /// The counts from a day on, in their order, and the registrations held.
@@ -90,8 +90,8 @@ final class CountedSums {
             (try await store.deviceCounts(), try await store.dailyCounts(from: day))
         }
         var sums: [DailyCount: Int] = [:]
-        for total in stored { sums[total.count, default: 0] += total.n }
-        for (count, n) in unwritten where count.day >= day { sums[count, default: 0] += n }
+        for total in stored { sums[total.count, default: 0].addSaturating(total.n) }
+        for (count, n) in unwritten where count.day >= day { sums[count, default: 0].addSaturating(n) }
         let daily = sums.sorted { $0.key < $1.key }.map { DailyTotal(count: $0.key, n: $0.value) }
         return DailyStatistics(from: day, devices: devices, daily: daily)
     }

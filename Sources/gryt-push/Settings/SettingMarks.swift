@@ -6,6 +6,8 @@ struct SettingMarks: Sendable, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
     private var marks: [SettingName: SHA256Digest] = [:]
+    /// Whether there was a `.env`, be it empty.
+    var hasDotEnv = false
 
     /// Takes in a value, or a file's content.
     mutating func add(_ name: SettingName, _ bytes: [UInt8]) {

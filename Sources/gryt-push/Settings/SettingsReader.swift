@@ -21,6 +21,7 @@ struct SettingsReader {
     ) {
         self.readFile = readFile
         let file = DotEnv(dotEnv ?? "")
+        marks.hasDotEnv = dotEnv != nil
         // An empty value counts as none, in the environment and in the file.
         let ofFile = Self.folded(file.values.filter { !$0.value.isEmpty })
         let ofEnvironment = Self.folded(environment.filter { !$0.value.isEmpty })

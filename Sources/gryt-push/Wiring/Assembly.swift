@@ -170,11 +170,15 @@ struct Assembly {
     }
 
     private func openDatabase() throws(StartFault) -> SQLiteDatabase {
+        // A write that waits keeps its connection. As many may wait behind those that are on their way to the disk, so half
+        // of all connections are left to pushes, which need the disk for reading only.
+        var options = SQLiteOptions()
+        options.waitingLimit = max(1, min(settings.maximumConnections, openFiles) / 4)
         let database: SQLiteDatabase
         do throws(StoreOpenError) {
             database = try SQLiteDatabase.open(
                 directory: settings.dataDirectory, secret: settings.relaySecret.map { .given($0) } ?? .file,
-                clock: clocks, progress: { report.takingOver($0) })
+                clock: clocks, options: options, progress: { report.takingOver($0) })
         } catch {
             throw .store(error)
         }

@@ -285,6 +285,12 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
                 .warning, "secret_mode_tightened", LogField("file", .disclosed(RelaySecretFile.name)),
                 LogField("detail", "other users could read it until now; if they are not trusted, make another"))
         }
+        if opening.secretIsUnproven {
+            log.write(
+                .warning, "secret_unproven", LogField("file", "push.db"),
+                LogField(
+                    "detail", "what says whose devices they are was lost; the secret that is set counts as theirs now"))
+        }
         if opening.directoryIsOpenToOthers {
             log.write(
                 .warning, "data_dir_open_to_others",

@@ -20,6 +20,12 @@ struct SettingsChange: Sendable {
     static func read(since marks: SettingMarks) -> Result<SettingsChange, SettingsError> {
         do throws(SettingsError) {
             let settings = try Settings.ofProcess()
+            // Else a file that was moved, or a link that leads nowhere any more, would take all credentials away.
+            guard settings.marks.hasDotEnv || !marks.hasDotEnv else {
+                let fault = SettingsFault(
+                    variable: ".env", reason: "is gone: put it back, or an empty one if it is not needed any more")
+                return .failure(SettingsError(faults: [fault], warnings: []))
+            }
             let changes = settings.marks.changes(since: marks)
             do throws(StartFault) {
                 return .success(

@@ -131,8 +131,8 @@ extension OperatorPage {
             table.element(.caption, "\(chart.title), by day (UTC)")
             writeHead(["Day"] + chart.series.map(\.name) + ["All"], to: &table)
             table.element(.tbody) { body in
-                let sums = chart.series.map { series in series.values.reduce(into: 0) { $0.add($1) } }
-                writeRow("All days", sums + [sums.reduce(into: 0) { $0.add($1) }], "sum", to: &body)
+                let sums = chart.series.map { series in series.values.reduce(into: 0) { $0.addSaturating($1) } }
+                writeRow("All days", sums + [sums.reduce(into: 0) { $0.addSaturating($1) }], "sum", to: &body)
                 for day in (0..<chart.days).reversed() {
                     writeRow(
                         chart.day(day).description, chart.series.map { $0.values[day] } + [chart.total(ofDay: day)], "",

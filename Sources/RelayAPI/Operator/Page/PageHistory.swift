@@ -35,7 +35,7 @@ struct PageHistory {
                 event: row.count.event, platform: row.count.platform,
                 kind: row.count.event == .sent ? row.count.kind : nil)
             lines[line, default: Array(repeating: 0, count: days)][Int(row.count.day.number - first.number)]
-                .add(row.n)
+                .addSaturating(row.n)
         }
         self.lines = lines
         self.later = later
@@ -62,17 +62,9 @@ struct PageHistory {
         for platform in platforms {
             for kind in event == .sent ? kinds : [nil] {
                 let counts = counts(Line(event: event, platform: platform, kind: kind))
-                for count in todayOnly ? counts.suffix(1) : counts[...] { sum.add(count) }
+                for count in todayOnly ? counts.suffix(1) : counts[...] { sum.addSaturating(count) }
             }
         }
         return sum
-    }
-}
-
-extension Int {
-    /// Adds a count, and stays at the largest number there is: a broken row must not end the program.
-    mutating func add(_ count: Int) {
-        let (sum, overflows) = addingReportingOverflow(count)
-        self = overflows ? .max : sum
     }
 }

@@ -1,3 +1,4 @@
+import DeviceStore
 import PushModel
 
 /// A chart of days, as inline SVG: what several lines have of each day stands one upon the other.
@@ -58,7 +59,7 @@ struct StackedChart {
         let length = days > Self.mostBars ? 7 : 1
         let spans = stride(from: days, to: 0, by: -length).reversed().map { max(0, $0 - length)..<$0 }
         self.spans = spans
-        sums = series.map { line in spans.map { span in line.values[span].reduce(into: 0) { $0.add($1) } } }
+        sums = series.map { line in spans.map { span in line.values[span].reduce(into: 0) { $0.addSaturating($1) } } }
         scale = ChartScale(upTo: 0)
         scale = ChartScale(upTo: highest)
     }
@@ -70,10 +71,10 @@ struct StackedChart {
     var isDaily: Bool { spans.count == days }
 
     /// All lines of a day together.
-    func total(ofDay day: Int) -> Int { series.reduce(into: 0) { $0.add($1.values[day]) } }
+    func total(ofDay day: Int) -> Int { series.reduce(into: 0) { $0.addSaturating($1.values[day]) } }
 
     /// All lines of a bar together.
-    func total(ofBar bar: Int) -> Int { sums.reduce(into: 0) { $0.add($1[bar]) } }
+    func total(ofBar bar: Int) -> Int { sums.reduce(into: 0) { $0.addSaturating($1[bar]) } }
 
     /// The most that a bar has.
     var highest: Int { spans.indices.map { total(ofBar: $0) }.max() ?? 0 }
@@ -84,7 +85,7 @@ struct StackedChart {
         return sums.map { sums in
             sums.indices.map { bar in
                 let bottom = scale.height(of: below[bar], in: Self.plotHeight)
-                below[bar].add(sums[bar])
+                below[bar].addSaturating(sums[bar])
                 return Segment(bottom: bottom, top: scale.height(of: below[bar], in: Self.plotHeight))
             }
         }
@@ -93,7 +94,7 @@ struct StackedChart {
     /// What is said instead of looking at it.
     var description: String {
         let totals = spans.indices.map { total(ofBar: $0) }
-        let all = totals.reduce(into: 0) { $0.add($1) }
+        let all = totals.reduce(into: 0) { $0.addSaturating($1) }
         guard all > 0, let most = totals.max(), let bar = totals.lastIndex(of: most) else {
             return "None on any of these days."
         }
