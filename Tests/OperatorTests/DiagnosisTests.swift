@@ -46,6 +46,21 @@ struct DiagnosisTests {
             } == [])
     }
 
+    /// With nothing to show that they are good by now, a relay behind a proxy that asks for readiness would stay away for ever.
+    @Test func `credentials whose last refusal is ten minutes ago are to be tried again`() {
+        func isReady(refused ago: Duration, since: Duration) -> Bool {
+            var facts = quietFacts()
+            let wall = facts.reckoning.wall
+            facts.credentials[.android].state = .unset
+            facts.credentials[.ios].state = .refused(since: wall.advanced(by: .zero - since))
+            facts.credentials[.ios].lastRefused = wall.advanced(by: .zero - ago)
+            return Diagnosis(facts).checks.allSatisfy { $0.fault == nil }
+        }
+        #expect(!isReady(refused: .seconds(1), since: .seconds(1)))
+        #expect(!isReady(refused: .seconds(600), since: .seconds(86_400)))
+        #expect(isReady(refused: .seconds(601), since: .seconds(86_400)))
+    }
+
     @Test(arguments: BreakerCause.allCases)
     func `a push service that is left alone is named, with the cause and since when`(_ cause: BreakerCause) throws {
         let found = problems {

@@ -122,6 +122,17 @@ struct CircuitBreakerTests {
         #expect(bench.breaker.isCalm)
     }
 
+    @Test func `after failures of one moment a phone that waits in vain is enough`() {
+        var bench = Bench()
+        for phone in 1...100 { bench.end(.ailing(.unavailable), phone) }
+        bench.wait(.seconds(5))
+        for phone in 101...200 { #expect(bench.admit(phone) == .pass) }
+        bench.wait(.milliseconds(1999))
+        #expect(bench.admit(201) == .pass)
+        bench.wait(.milliseconds(1))
+        #expect(bench.admit(202) == .refuse(.unavailable, age: .zero))
+    }
+
     @Test func `a second failure after a pause opens it, and so does a wait of two seconds`() {
         for waits in [false, true] {
             var bench = Bench()

@@ -267,6 +267,21 @@ struct RepeatTests {
         #expect(apple.tokens?.current() != token)
     }
 
+    /// Or two relays of one key would shut each other out, each with the token that it mints for the other's sake.
+    @Test func `a token that Apple has taken after all stays for its fifty minutes`() async {
+        let apple = ScriptedService.apple { number, _ in
+            number <= 15 ? refusal(429, "TooManyProviderTokenUpdates") : answer(200)
+        }
+        var minutes: [Int] = []
+        for minute in 0..<120 {
+            _ = await apple.push()
+            let tokens = apple.pool.calls.suffix(2).map { $0.header("authorization") }
+            if tokens.count < 2 || tokens[0] != tokens[1] { minutes.append(minute) }
+            apple.time.advance(by: .seconds(60))
+        }
+        #expect(minutes == [0, 50, 100])
+    }
+
     /// As it is said of a token that a clock has signed which was ahead, to each probe.
     @Test func `however often TooManyProviderTokenUpdates comes, another token is tried each twenty minutes`() async {
         let apple = ScriptedService.apple { _, _ in refusal(429, "TooManyProviderTokenUpdates") }

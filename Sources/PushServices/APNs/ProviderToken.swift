@@ -10,6 +10,8 @@ package final class ProviderTokenSource: Sendable {
     private let teamID: String
     private let clocks: Clocks
     private let state = Mutex<(schedule: ProviderTokenSchedule, current: ProviderToken?)>((.init(), nil))
+    /// Whether APNs' last word about the token is that it does not want it, so that a push which goes well takes no lock.
+    private let isRefused = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - keyID: the key's 10 characters.
@@ -44,10 +46,22 @@ package final class ProviderTokenSource: Sendable {
     }
 
     /// Called when APNs said that tokens are renewed too often: none is minted for 20 minutes, and then one by the next
-    /// push.
+    /// push, if APNs still has not taken the one that there is.
     package func holdBack() {
         let now = clocks.monotonic()
-        state.withLock { $0.schedule.holdBack(at: now) }
+        state.withLock { state in
+            state.schedule.holdBack(at: now)
+            isRefused.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Called for each answer by which APNs takes the token.
+    package func accepted() {
+        guard isRefused.load(ordering: .relaxed) else { return }
+        state.withLock { state in
+            state.schedule.accepted()
+            isRefused.store(false, ordering: .relaxed)
+        }
     }
 
     /// How old the token is that is sent now; nil when there is none yet.
@@ -89,6 +103,7 @@ package struct ProviderTokenSchedule: Sendable {
 
     private var mintedAt: MonotonicInstant?
     private var heldBackUntil: MonotonicInstant?
+    private var isRefused = false
 
     package init() {}
 
@@ -96,19 +111,23 @@ package struct ProviderTokenSchedule: Sendable {
     /// probe is, and the token would never be renewed.
     package mutating func holdBack(at now: MonotonicInstant) {
         if !isHeldBack(at: now) { heldBackUntil = now.advanced(by: Self.leastAge) }
+        isRefused = true
     }
+
+    /// Notes that APNs takes the token after all. It stays, and no other is minted before the time that was wanted is over.
+    package mutating func accepted() { isRefused = false }
 
     /// Notes that a token was minted.
     package mutating func minted(at now: MonotonicInstant) {
         mintedAt = now
-        heldBackUntil = nil
+        isRefused = false
     }
 
-    /// Whether the next push mints another: the token is old, or APNs has had its time without a new one. It says the same of
-    /// a token that was signed by a clock that was ahead, which no waiting makes right.
+    /// Whether the next push mints another: the token is old, or APNs has had its time without a new one and does not take
+    /// this one yet. It says the same of one that was signed by a clock that was ahead, which no waiting makes right.
     package func isRenewalDue(at now: MonotonicInstant) -> Bool {
         guard let age = age(at: now) else { return true }
-        return heldBackUntil.map { now >= $0 } ?? (age >= Self.renewalAge)
+        return (age >= Self.renewalAge || isRefused) && !isHeldBack(at: now)
     }
 
     /// Whether a newer one would be accepted.

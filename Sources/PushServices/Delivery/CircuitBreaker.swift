@@ -201,6 +201,12 @@ package struct CircuitBreaker: Sendable {
     }
 
     private mutating func noteWaiting(_ phone: Int, at now: MonotonicInstant) {
+        // Once as many as are asked for have failed, one more may show by its waiting that it is not over; what failed at
+        // one moment does not.
+        if signs.count >= ailment.leastPhones, signs.allSatisfy({ $0.hasFailed && $0.phone != phone }) {
+            if signs.count > ailment.leastPhones { signs.removeLast() }
+            signs.append(Sign(phone: phone, began: now, waitsSince: now))
+        }
         note(phone, at: now) { sign in
             if sign.waiting == 0 { sign.waitsSince = now }
             sign.waiting += 1

@@ -129,12 +129,18 @@ package struct CredentialSnapshot: Sendable, Equatable {
     package var tokenAge: Duration?
     /// When the push service last accepted them; nil when it has not since the process began.
     package var lastAccepted: WallInstant?
+    /// When it last refused them; nil when it has not since the process began.
+    package var lastRefused: WallInstant?
 
-    package init(platform: Platform, state: State, tokenAge: Duration?, lastAccepted: WallInstant?) {
+    package init(
+        platform: Platform, state: State, tokenAge: Duration?, lastAccepted: WallInstant?,
+        lastRefused: WallInstant? = nil
+    ) {
         self.platform = platform
         self.state = state
         self.tokenAge = tokenAge
         self.lastAccepted = lastAccepted
+        self.lastRefused = lastRefused
     }
 }
 

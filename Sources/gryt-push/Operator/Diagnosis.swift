@@ -21,6 +21,9 @@ struct Diagnosis {
     static let dangerousSkew: Int64 = 240_000_000_000
     /// Timers that fire later than this, one in a hundred, say that a loop is too busy.
     static let notableLag: Int64 = 100_000_000
+    /// A refusal that is older than this keeps requests away no longer: only a push can show that the credentials are good by
+    /// now. While pushes come, one is tried each six minutes at least (``BreakerCause``).
+    static let refusalCounts: Duration = .seconds(600)
     /// Fewer pushes than this in the last minutes say nothing about a push service.
     static let leastPushes = 20
 
@@ -78,15 +81,17 @@ struct Diagnosis {
     // MARK: Credentials
 
     private var credentialFault: String? {
-        let states = Platform.allCases.map { facts.credentials[$0].state }
-        let isUsable = states.contains { state in
-            switch state {
+        let now = facts.reckoning.wall
+        let isUsable = Platform.allCases.contains { platform in
+            switch facts.credentials[platform].state {
             case .untried, .accepted: true
-            case .unset, .refused: false
+            case .unset: false
+            case .refused(let since):
+                (facts.credentials[platform].lastRefused ?? since).advanced(by: Self.refusalCounts) < now
             }
         }
         if isUsable { return nil }
-        return states.allSatisfy { $0 == .unset }
+        return Platform.allCases.allSatisfy { facts.credentials[$0].state == .unset }
             ? "there are no credentials for any platform" : "no platform's credentials are accepted"
     }
 

@@ -193,6 +193,8 @@ final class CredentialBook: Sendable {
             platform: platform,
             state: .init(isSet: isSet(platform), pushes: pushes, tokens: tokens, reckoning: reckoning), tokenAge: age,
             lastAccepted: [pushes.lastAccepted, tokens.lastAccepted].compactMap(\.self).max()
+                .map { reckoning.instant($0) },
+            lastRefused: [pushes.lastRefused, tokens.lastRefused].compactMap(\.self).max()
                 .map { reckoning.instant($0) })
     }
 }

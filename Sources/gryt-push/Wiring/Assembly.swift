@@ -172,8 +172,10 @@ struct Assembly {
     private func openDatabase() throws(StartFault) -> SQLiteDatabase {
         // A write that waits keeps its connection. As many may wait behind those that are on their way to the disk, so half
         // of all connections are left to pushes, which need the disk for reading only.
+        let room = DescriptorPlan(
+            openFiles: openFiles, loops: settings.workers, servers: settings.workers, hasOperatorPort: true)
         var options = SQLiteOptions()
-        options.waitingLimit = max(1, min(settings.maximumConnections, openFiles) / 4)
+        options.waitingLimit = max(1, min(settings.maximumConnections, room.connections) / 4)
         let database: SQLiteDatabase
         do throws(StoreOpenError) {
             database = try SQLiteDatabase.open(
