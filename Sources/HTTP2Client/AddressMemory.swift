@@ -1,5 +1,6 @@
 /// Which addresses were of no use a while ago, so that the next connection tries the others first: one that refuses
-/// costs a moment each time, one that swallows everything a quarter of a second, and one by which TCP stands but never TLS ten. A value without I/O.
+/// costs a moment each time, one that swallows everything a quarter of a second, and one by which TCP stands but never
+/// TLS ten seconds. A value without I/O.
 struct AddressMemory {
     /// How long an address is put behind the others. Then it is tried in its turn again.
     static let span = Duration.seconds(60)

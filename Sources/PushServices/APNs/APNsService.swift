@@ -69,7 +69,7 @@ package struct APNsService: PushService {
                 status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
                 at: clocks.wall())
             if case .tooManyProviderTokenUpdates = answer { tokens.holdBack() }
-            if answer.evidence == .accepted { tokens.accepted() }
+            if tokens.isRefused, answer.evidence == .accepted { tokens.accepted() }
             return answer
         }
     }

@@ -10,8 +10,7 @@ package final class ProviderTokenSource: Sendable {
     private let teamID: String
     private let clocks: Clocks
     private let state = Mutex<(schedule: ProviderTokenSchedule, current: ProviderToken?)>((.init(), nil))
-    /// Whether APNs' last word about the token is that it does not want it, so that a push which goes well takes no lock.
-    private let isRefused = Atomic<Bool>(false)
+    private let refusal = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - keyID: the key's 10 characters.
@@ -51,16 +50,19 @@ package final class ProviderTokenSource: Sendable {
         let now = clocks.monotonic()
         state.withLock { state in
             state.schedule.holdBack(at: now)
-            isRefused.store(true, ordering: .relaxed)
+            refusal.store(true, ordering: .relaxed)
         }
     }
 
-    /// Called for each answer by which APNs takes the token.
+    /// Whether APNs' last word about the token is ``holdBack()``'s. To be asked before an answer is looked at for
+    /// ``accepted()``, so that a push which goes well costs one load.
+    package var isRefused: Bool { refusal.load(ordering: .relaxed) }
+
+    /// Called when APNs takes the token after all.
     package func accepted() {
-        guard isRefused.load(ordering: .relaxed) else { return }
         state.withLock { state in
             state.schedule.accepted()
-            isRefused.store(false, ordering: .relaxed)
+            refusal.store(false, ordering: .relaxed)
         }
     }
 
