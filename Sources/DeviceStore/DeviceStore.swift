@@ -22,10 +22,13 @@ package protocol DeviceStore: Sendable {
     func remove(_ hash: CapabilityHash) async throws(StoreError) -> Bool
 
     /// Forgets every registration of a token that was made at or before the instant, or all of them without one. On
-    /// disk when it returns. Returns how many there were.
+    /// disk when it returns. Returns how many there were. Of an iPhone's only those that name this environment of Apple's:
+    /// what is no token in one may be a living one in the other.
     ///
     /// The comparison happens in the store, together with the removal, so a registration that comes in between stays.
-    func forget(_ token: DeviceToken, registeredBefore instant: WallInstant?) async throws(StoreError) -> Int
+    func forget(
+        _ token: DeviceToken, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
+    ) async throws(StoreError) -> Int
 
     /// Notes that a capability was used on a day. Returns at once; it is written within a second and by ``flush()``. A
     /// crash loses at most that second. Of a day that is not later than the one stored, nothing is written.

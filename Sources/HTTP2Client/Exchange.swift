@@ -18,6 +18,8 @@
 
     /// When its caller is answered at the latest, once it has left.
     var deadline = Moment(nanoseconds: 0)
+    /// When it must have left, or it never does.
+    var leavesBy = Moment(nanoseconds: 0)
     /// The connection it must not go by.
     var avoided: HTTP2ConnectionID?
 
@@ -61,6 +63,9 @@
 
     /// Whether what the peer did is known: a final status, in a header block that came to its end.
     var isAnswered: Bool { hasFinalStatus && hasHeaders }
+
+    /// Whether the peer has said all before we have: a whole answer, while the body has not left.
+    var isAnsweredEarly: Bool { isAnswered && hasEnded && bodyOffset < request.body.count }
 
     /// The answer as far as it has come.
     var response: HTTP2Response? {

@@ -98,7 +98,8 @@ final class HTTP2Connection: TurnEnd {
     func send(_ exchange: Exchange, now: Moment) -> Bool {
         guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
         else {
-            retire(.replaced)
+            // What the peer has broken ends with this turn; otherwise there are no numbers left for streams.
+            retire(session?.isBroken == true ? .broken : .replaced)
             return false
         }
         exchange.connection = self
@@ -196,6 +197,16 @@ final class HTTP2Connection: TurnEnd {
 
     private func cut(_ exchange: Exchange) {
         exchange.isCut = true
+        session?.cancel(exchange.stream)
+        askForTurnEnd()
+    }
+
+    /// The peer has ended its side of a stream. Where it had the request not whole yet, it does not want the rest (RFC 9113
+    /// section 8.1), and may never open a window for it.
+    func streamEnded(_ exchange: Exchange) {
+        exchange.hasEnded = true
+        guard exchange.isAnsweredEarly, exchange.isPending, let response = exchange.response else { return }
+        engine.conclude(exchange, .success(response))
         session?.cancel(exchange.stream)
         askForTurnEnd()
     }
@@ -298,7 +309,7 @@ final class HTTP2Connection: TurnEnd {
         if state.isSpent { timeHasCome() }
         guard !isGone, let session, let outgoing, outgoing.isEmpty else { return }
         if session.isOver {
-            end(!state.isUsable && state.inFlight == 0 ? .finished : .protocolViolation)
+            end(state.isLeaving && state.inFlight == 0 ? .finished : .protocolViolation)
         } else if !state.isUsable, state.inFlight == 0 {
             session.sayGoodbye()
             flush()

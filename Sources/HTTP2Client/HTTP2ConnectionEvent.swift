@@ -14,7 +14,7 @@ package enum HTTP2ConnectionEvent: Sendable, Equatable {
     case closed(HTTP2ConnectionID, HTTP2ConnectionEnd)
 }
 
-/// Why a connection takes no more requests although it works.
+/// Why a connection takes no more requests although it stands.
 package enum HTTP2Retirement: Sendable, Equatable, CaseIterable {
     /// The peer said goodbye.
     case goAway
@@ -22,6 +22,8 @@ package enum HTTP2Retirement: Sendable, Equatable, CaseIterable {
     case replaced
     /// Several requests in a row had no answer.
     case unresponsive
+    /// The peer has broken the protocol.
+    case broken
     /// A caller found its answers to be bad, see ``HTTP2Pool/retire(_:)``.
     case askedByCaller
     /// Nothing was sent for long.
@@ -35,6 +37,7 @@ package enum HTTP2Retirement: Sendable, Equatable, CaseIterable {
         case .goAway: "goaway"
         case .replaced: "replaced"
         case .unresponsive: "unresponsive"
+        case .broken: "broken"
         case .askedByCaller: "asked_by_caller"
         case .idle: "idle"
         case .quiesced: "quiesced"

@@ -77,6 +77,11 @@ struct HTTP2ConnectionState {
     /// Whether it takes requests, now or when a stream comes free.
     var isUsable: Bool { phase == .open }
 
+    /// Whether it stands and takes no more requests, for another reason than that the peer has broken the protocol.
+    var isLeaving: Bool {
+        if case .draining(let reason) = phase { reason != .broken } else { false }
+    }
+
     /// Whether it is on its way to taking requests.
     var isConnecting: Bool { waitsFor != nil }
 
@@ -296,7 +301,9 @@ extension HTTP2ConnectionState {
         guard !hasAnswered, !isConnecting else { return nil }
         switch phase {
         case .draining(.replaced), .draining(.askedByCaller), .draining(.idle), .draining(.quiesced): return nil
-        case .resolving, .racing, .tunnelling, .handshaking, .open, .draining(.goAway), .draining(.unresponsive): break
+        case .resolving, .racing, .tunnelling, .handshaking, .open, .draining(.goAway), .draining(.unresponsive),
+            .draining(.broken):
+            break
         }
         switch end {
         case .closing: return nil

@@ -82,10 +82,12 @@ private func receivedFrame(
     case NGHTTP2_HEADERS.rawValue:
         if let exchange = unsafe exchange(of: head.stream_id, in: session) {
             if exchange.hasFinalStatus { exchange.hasHeaders = true }
-            if ends { exchange.hasEnded = true }
+            if ends { unsafe connection(context).streamEnded(exchange) }
         }
     case NGHTTP2_DATA.rawValue:
-        if ends { unsafe exchange(of: head.stream_id, in: session)?.hasEnded = true }
+        if ends, let exchange = unsafe exchange(of: head.stream_id, in: session) {
+            unsafe connection(context).streamEnded(exchange)
+        }
     case NGHTTP2_SETTINGS.rawValue where UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
         unsafe connection(context).receivedSettings()
     case NGHTTP2_GOAWAY.rawValue:

@@ -55,6 +55,9 @@ import CNghttp2
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
+    /// Whether it hears no more of what the peer says, because that broke the protocol.
+    var isBroken: Bool { unsafe nghttp2_session_want_read(session) == 0 }
+
     /// Takes bytes from the peer. False when the session is broken beyond repair: nghttp2 then says no goodbye by
     /// itself, and may even go on wanting to read.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -87,8 +87,8 @@ import EventLoops
             watch(exchange, until: exchange.deadline)
             return
         }
-        let leavesBy = leavingWithin.map { now + $0 } ?? exchange.deadline
-        watch(exchange, until: min(leavesBy, exchange.deadline))
+        exchange.leavesBy = min(leavingWithin.map { now + $0 } ?? exchange.deadline, exchange.deadline)
+        watch(exchange, until: exchange.leavesBy)
         waiting.append(exchange.slot, to: line.rawValue)
         waitingCount += 1
         replan()
@@ -140,10 +140,17 @@ import EventLoops
     /// Sends what waits, as far as there is room.
     func fill() {
         guard waitingCount > 0 else { return }
+        now = .now
         for line in WaitingLine.allCases {
             while let slot = waiting.first(of: line.rawValue) {
                 let exchange = exchanges[slot]
                 guard let connection = roomiest(for: exchange) else { break }
+                // Where the machine stood still, a connection may stand before the timer has told that it is too late.
+                guard now < exchange.leavesBy else {
+                    wheel.remove(slot)
+                    expire(exchange)
+                    continue
+                }
                 guard connection.send(exchange, now: now) else { continue }
                 waiting.remove(slot, from: line.rawValue)
                 waitingCount -= 1

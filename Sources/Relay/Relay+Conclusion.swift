@@ -2,19 +2,41 @@ import DeviceStore
 import PushModel
 import PushServices
 
+/// When a push service was asked, and under which credentials.
+struct Asked {
+    /// A registration made since then is news to the push service, and is kept.
+    let at: WallInstant
+    /// What is said under others says nothing about these.
+    let era: MassDeathGuard.Era
+
+    init(at instant: WallInstant, in era: MassDeathGuard.Era) {
+        at = instant
+        self.era = era
+    }
+}
+
 extension Relay {
+    /// What a push comes to without the push service being asked, which has not taken this token lately; nil where it is
+    /// to be asked.
+    func refusal(of device: Device, at now: MonotonicInstant) -> PushVerdict? {
+        guard let (refusal, wait) = shared.guardian.refusal(of: device, at: now) else { return nil }
+        shared.tally.count(.failed, device.token.platform, on: shared.clocks.wall().day)
+        return switch refusal {
+        case .doubted: .upstreamFailed(.credentials, retryAfter: wait)
+        case .foreign: PushVerdict(.rejected(.foreignDevice))
+        }
+    }
+
     /// Draws the consequences of an outcome: counts, notes the day, forgets a dead token. Of a push that was accepted,
     /// what the store does not manage afterwards changes nothing about the answer.
-    ///
-    /// - Parameter askedAt: when the push service was asked. A registration made since then is news to it, and is kept.
     func conclude(
-        _ outcome: DeliveryOutcome, for stored: StoredDevice, kind: Kind, askedAt: WallInstant
+        _ outcome: DeliveryOutcome, for stored: StoredDevice, kind: Kind, _ asked: Asked
     ) async -> PushVerdict {
         let now = shared.clocks.wall()
         let platform = stored.device.token.platform
         switch outcome {
         case .accepted:
-            shared.guardian.noteLiving(stored.device, at: shared.clocks.monotonic())
+            shared.guardian.noteLiving(stored.device, in: asked.era, at: shared.clocks.monotonic())
             shared.tally.count(.sent(kind), platform, on: now.day)
             if stored.lastUsed < now.day { store.markUsed(stored.hash, on: now.day) }
             return .accepted
@@ -26,13 +48,17 @@ extension Relay {
             }
             // The moment itself still belongs to the living, here as above.
             let last = since?.advanced(by: .milliseconds(-1))
-            return await forget(stored, registeredUpTo: last ?? askedAt, on: now.day)
+            return await forget(stored, registeredUpTo: last ?? asked.at, on: now.day)
         case .unregistered(.inferred):
-            guard shared.guardian.allowsForgetting(stored.device, at: shared.clocks.monotonic()) else {
+            guard shared.guardian.allowsForgetting(stored.device, in: asked.era, at: shared.clocks.monotonic()) else {
                 shared.tally.count(.failed, platform, on: now.day)
-                return .upstreamFailed(.credentials, retryAfter: .seconds(300))
+                return .upstreamFailed(.credentials, retryAfter: RefusedTokens.hold)
             }
-            return await forget(stored, registeredUpTo: askedAt, on: now.day)
+            return await forget(stored, registeredUpTo: asked.at, on: now.day)
+        case .rejected(.foreignDevice):
+            shared.guardian.noteForeign(stored.device, in: asked.era, at: shared.clocks.monotonic())
+            shared.tally.count(.failed, platform, on: now.day)
+            return PushVerdict(outcome)
         case .rejected, .deferred, .failed:
             shared.tally.count(.failed, platform, on: now.day)
             return PushVerdict(outcome)
@@ -48,7 +74,8 @@ extension Relay {
         do throws(StoreError) {
             // This registration is meant in any case, even where a clock that jumped has made it look newer.
             let last = max(instant, stored.device.registeredAt)
-            _ = try await store.forget(stored.device.token, registeredBefore: last)
+            _ = try await store.forget(
+                stored.device.token, in: stored.device.environment, registeredBefore: last)
         } catch {
             storeFailed(.forget, error)
             // The next push to it hears the same of the push service, and forgets it then.

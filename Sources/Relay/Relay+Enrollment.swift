@@ -1,5 +1,6 @@
 import DeviceStore
 import PushModel
+import PushServices
 
 extension Relay {
     /// Draws a capability and writes the registration under it. It is on disk before the phone hears of it.
@@ -15,6 +16,7 @@ extension Relay {
             storeFailed(.register, error)
             return error.isTransient ? .overloaded : .storeFailed
         }
+        shared.guardian.noteRegistration(of: request.token, in: request.environment)
         shared.tally.count(.registered, request.token.platform, on: now.day)
         return .registered(capability)
     }

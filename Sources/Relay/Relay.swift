@@ -66,20 +66,22 @@ package struct Relay: Sendable {
         case .refused(let retryAfter): return .capabilityLimited(retryAfter: retryAfter)
         case .crowded: return .overloaded
         }
+        let era = shared.guardian.era(of: platform)
         guard let service = services.service(for: platform) else { return .platformUnavailable(platform) }
-        let verdict = await ring(request, stored, through: service, permit, at: startedAt)
+        let verdict = await ring(request, stored, through: service, in: era, permit, at: startedAt)
         observer?.pushed(verdict, platform, startedAt: startedAt, endedAt: shared.clocks.monotonic())
         return verdict
     }
 
     private func ring(
-        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService, _ permit: consuming Permit,
-        at now: MonotonicInstant
+        _ request: PushRequest, _ stored: StoredDevice, through service: any PushService, in era: MassDeathGuard.Era,
+        _ permit: consuming Permit, at now: MonotonicInstant
     ) async -> PushVerdict {
-        let askedAt = shared.clocks.wall()
+        let asked = Asked(at: shared.clocks.wall(), in: era)
+        if let verdict = refusal(of: stored.device, at: now) { return verdict }
         let outcome = await deliver(request, to: stored, through: service, at: now)
         _ = consume permit
-        return await conclude(outcome, for: stored, kind: request.kind, askedAt: askedAt)
+        return await conclude(outcome, for: stored, kind: request.kind, asked)
     }
 
     /// Takes a capability back.

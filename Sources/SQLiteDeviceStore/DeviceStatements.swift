@@ -27,6 +27,7 @@ final class DeviceStatements {
             """
             DELETE FROM device
                 WHERE substr(fingerprint, 1, 8) = substr(?1, 1, 8) AND fingerprint = ?1 AND registered_at <= ?2
+                    AND (platform <> 1 OR environment = ?3)
             """)
         marking = try connection.prepare(
             "UPDATE device SET last_used = ?4 WHERE id BETWEEN ?1 AND ?2 AND hash = ?3 AND last_used < ?4")
@@ -86,10 +87,13 @@ final class DeviceStatements {
         return try removal.run()
     }
 
-    /// Removes all rows of a token that were registered at or before the instant.
-    func forget(_ fingerprint: TokenFingerprint, registeredBefore instant: WallInstant?) throws(StoreError) -> Int {
+    /// Removes all rows of a token that were registered at or before the instant, an iPhone's in this environment alone.
+    func forget(
+        _ fingerprint: TokenFingerprint, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
+    ) throws(StoreError) -> Int {
         forgetting.bind(1, fingerprint.digest)
         forgetting.bind(2, instant?.milliseconds ?? .max)
+        forgetting.bind(3, environment.stored)
         return try forgetting.run()
     }
 

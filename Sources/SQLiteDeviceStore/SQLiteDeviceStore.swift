@@ -72,9 +72,9 @@ package actor SQLiteDeviceStore: DeviceStore {
     }
 
     package func forget(
-        _ token: DeviceToken, registeredBefore instant: WallInstant?
+        _ token: DeviceToken, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
     ) async throws(StoreError) -> Int {
-        try await write(.forget(secret.fingerprint(of: token), registeredBefore: instant))
+        try await write(.forget(secret.fingerprint(of: token), in: environment, registeredBefore: instant))
     }
 
     package nonisolated func markUsed(_ hash: CapabilityHash, on day: UTCDay) { writer.markUsed(hash, on: day) }

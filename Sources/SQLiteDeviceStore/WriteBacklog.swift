@@ -5,7 +5,7 @@ import PushModel
 enum WriteOperation: Sendable {
     case register(DeviceRow)
     case remove(CapabilityHash)
-    case forget(TokenFingerprint, registeredBefore: WallInstant?)
+    case forget(TokenFingerprint, in: APNsEnvironment, registeredBefore: WallInstant?)
     case add([DailyTotal])
     case dropIdle(before: UTCDay, limit: Int)
     /// Does nothing itself, but takes along what nobody waits for.

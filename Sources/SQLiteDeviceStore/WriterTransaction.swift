@@ -96,8 +96,8 @@ final class WriterTransaction {
             switch operation {
             // A failing statement undoes itself, so an operation of one needs no savepoint (sqlite.org/lang_conflict).
             case .remove(let hash): return .success(try devices.remove(hash))
-            case .forget(let fingerprint, let instant):
-                return .success(try devices.forget(fingerprint, registeredBefore: instant))
+            case .forget(let fingerprint, let environment, let instant):
+                return .success(try devices.forget(fingerprint, in: environment, registeredBefore: instant))
             case .dropIdle(let day, let limit): return .success(try devices.dropIdle(before: day, limit: limit))
             case .flush: return .success(0)
             case .register(let device):

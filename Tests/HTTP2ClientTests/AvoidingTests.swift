@@ -1,5 +1,6 @@
 import Glibc
 import HTTP2Client
+import Synchronization
 import Testing
 
 /// Requests that must not go by one connection.
@@ -109,6 +110,41 @@ struct AvoidingTests {
             ) { fixture in
                 let answer = await send(fixture, avoiding: nil, leavingWithin: .seconds(2))
                 #expect(answer.map(\.status) == .success(204))
+            }
+        }
+    }
+
+    @Test func `what becomes possible only after its time to leave does not leave, though no timer has told`()
+        async throws
+    {
+        let mayOpen = Mutex(false)
+        try await withPeer(
+            authority.issue(),
+            script: { peer in
+                try peer.begin([(3, 0)])
+                while !mayOpen.withLock({ $0 }) { usleep(1000) }
+                try peer.settings([(3, 1)])
+                try peer.expectSilence()
+                #expect(peer.begun == 0)
+                try peer.answer(peer.nextRequest(), status: 204)
+                peer.readToEnd()
+            }
+        ) { peer in
+            var settings = HTTP2PoolConfiguration(initialStreamLimit: 0)
+            settings.maximumConnections = 1
+            try await PoolFixture.with(
+                port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, settings
+            ) { fixture in
+                async let late = send(fixture, avoiding: nil, leavingWithin: .milliseconds(200))
+                await fixture.waitUntil { $0.waiting == 1 && $0.open == 1 }
+                // The loop stands still, as on a machine that is suspended, until the stream is there and the time over.
+                let standStill: @Sendable () -> Void = {
+                    mayOpen.withLock { $0 = true }
+                    usleep(400_000)
+                }
+                await Task(executorPreference: fixture.loop) { standStill() }.value
+                #expect(await late.map(\.status) == .failure(.notSent(.waitedTooLong)))
+                #expect(await fixture.send().map(\.status) == .success(204))
             }
         }
     }

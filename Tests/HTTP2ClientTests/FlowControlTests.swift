@@ -176,6 +176,25 @@ struct FlowControlTests {
         }
     }
 
+    @Test func `a whole answer counts although the body could not leave, which is not sent any more`() async throws {
+        try await with(script: { peer in
+            try peer.begin([(4, 0)])
+            try peer.answer(peer.nextRequest())
+            let refused = try peer.next(.headers).stream
+            try peer.answer(refused, status: 403, body: "no")
+            let reset = try peer.next(.resetStream)
+            #expect(reset.stream == refused && reset.payload == big(8))
+            try peer.settings([(4, 65_535)])
+            try peer.answer(peer.nextRequest(), status: 201)
+            peer.readToEnd()
+        }) { fixture in
+            #expect(await fixture.send(body: "").map(\.status) == .success(200))
+            let answer = try await fixture.send(body: Self.body, timeout: .seconds(20)).get()
+            #expect(answer.status == 403 && answer.body == Array("no".utf8) && !answer.bodyWasCut)
+            #expect(await fixture.send(body: Self.body).map(\.status) == .success(201))
+        }
+    }
+
     @Test func `answers that are cut give their room in our window back`() async throws {
         let long = String(repeating: "y", count: 16_000)
         try await with({ $0.maximumResponseBody = 1000 }) { peer in

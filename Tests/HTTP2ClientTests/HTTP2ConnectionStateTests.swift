@@ -306,6 +306,17 @@ struct HTTP2ConnectionStateTests {
         #expect(open(settings: nil).fault(end) == fault)
     }
 
+    @Test func `a peer that broke the protocol before any SETTINGS is found out though the connection takes no more`() {
+        var broken = open(settings: nil)
+        broken.retire(.broken, now: start)
+        #expect(!broken.isUsable && !broken.isLeaving)
+        #expect(broken.fault(.protocolViolation) == .notHTTP2)
+        var replaced = open(settings: nil)
+        replaced.retire(.replaced, now: start)
+        #expect(replaced.isLeaving)
+        #expect(replaced.fault(.finished) == nil)
+    }
+
     @Test func `an end after an answer or by our own wish is no fault of the peer`() {
         var answered = open()
         _ = answered.sent(now: start)

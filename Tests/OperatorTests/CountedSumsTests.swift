@@ -228,7 +228,9 @@ private final class SlowStore: DeviceStore {
     func register(_ registration: Registration) async throws(StoreError) { throw .closed }
     func device(for capability: Capability) async throws(StoreError) -> StoredDevice? { nil }
     func remove(_ hash: CapabilityHash) async throws(StoreError) -> Bool { false }
-    func forget(_ token: DeviceToken, registeredBefore instant: WallInstant?) async throws(StoreError) -> Int { 0 }
+    func forget(
+        _ token: DeviceToken, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
+    ) async throws(StoreError) -> Int { 0 }
     func markUsed(_ hash: CapabilityHash, on day: UTCDay) {}
     func dropIdle(before day: UTCDay, limit: Int) async throws(StoreError) -> Int { 0 }
     func flush() async throws(StoreError) {}

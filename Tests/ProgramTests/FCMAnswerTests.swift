@@ -58,7 +58,9 @@ struct FCMAnswerTests {
         .init("404 with a page", Case.page(404), gives: "502 upstream_failed credentials", wait: 300...300),
         .init(
             "404 without a detail", error(404, "NOT_FOUND"), gives: "502 upstream_failed credentials", wait: 300...300),
-        .init("SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected"),
+        .init(
+            "SENDER_ID_MISMATCH", refuse(403, "SENDER_ID_MISMATCH"), gives: "502 upstream_failed rejected",
+            isAskedAgain: false),
         .init(
             "PERMISSION_DENIED", error(403, "PERMISSION_DENIED"), gives: "502 upstream_failed credentials",
             wait: 300...300),

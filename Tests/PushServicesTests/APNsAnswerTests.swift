@@ -112,10 +112,19 @@ struct APNsAnswerTests {
     }
 
     @Test func `only an answer that speaks of the device token ends a registration`() {
-        for row in Self.rows {
-            guard case .unregistered = row.outcome else { continue }
-            #expect(row.status == 410 || row.body.contains("Token"), "\(row)")
+        // By its reason whatever the status is, or by 410.
+        let words = ["BadDeviceToken", "DeviceTokenNotForTopic", "ExpiredToken", "Unregistered"]
+        var ending: Set<String> = []
+        for status in 100...599 {
+            for body in Set(Self.rows.map(\.body)) {
+                let answer = APNsAnswer(status: status, body: Array(body.utf8), at: WallInstant(milliseconds: 0))
+                guard case .unregistered = answer.outcome else { continue }
+                let word = words.first { body.contains("\"\($0)\"") }
+                #expect(status == 410 || word != nil, "\(status) \(body)")
+                if let word { ending.insert(word) }
+            }
         }
+        #expect(ending.sorted() == words)
     }
 
     @Test func `a Retry-After of Apple's is passed on`() {

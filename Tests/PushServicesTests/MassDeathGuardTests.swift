@@ -84,4 +84,127 @@ struct MassDeathGuardTests {
         guardian.noteLiving(Self.device(), at: later)
         #expect(guardian.allowsForgetting(Self.device(), at: later))
     }
+
+    // MARK: Credentials that are replaced
+
+    @Test func `what other credentials reach says nothing about these, neither before nor after they came`() {
+        let guardian = MassDeathGuard()
+        let before = guardian.era(of: .ios)
+        for _ in 0..<100 { guardian.noteLiving(Self.device(), in: before, at: Self.start) }
+        guardian.startAnew(.ios)
+        let after = guardian.era(of: .ios)
+        // A wrong topic, and late answers to pushes that left under the right one.
+        for number in 0..<100 {
+            guardian.noteLiving(Self.device(), in: before, at: Self.start)
+            #expect(!guardian.allowsForgetting(Self.device(number: number), in: after, at: Self.start))
+        }
+        #expect(guardian.isSuspicious(.ios, at: Self.start))
+    }
+
+    @Test func `a death that comes late says nothing about the credentials that came meanwhile`() {
+        let guardian = MassDeathGuard()
+        let before = guardian.era(of: .android)
+        guardian.startAnew(.android)
+        guardian.noteLiving(Self.device(.android), at: Self.start)
+        for number in 0..<100 {
+            #expect(!guardian.allowsForgetting(Self.device(.android, number: number), in: before, at: Self.start))
+            guardian.noteForeign(Self.device(.android, number: 100 + number), in: before, at: Self.start)
+        }
+        for number in 0..<200 {
+            #expect(guardian.refusal(of: Self.device(.android, number: number), at: Self.start) == nil)
+        }
+        #expect(guardian.allowsForgetting(Self.device(.android, number: 1), at: Self.start))
+    }
+
+    @Test func `one platform's credentials change nothing about the other`() {
+        let guardian = MassDeathGuard()
+        guardian.noteLiving(Self.device(), at: Self.start)
+        #expect(!guardian.allowsForgetting(Self.device(.ios, .sandbox), at: Self.start))
+        guardian.startAnew(.android)
+        #expect(guardian.refusal(of: Self.device(.ios, .sandbox), at: Self.start) != nil)
+        #expect(guardian.allowsForgetting(Self.device(number: 1), at: Self.start))
+    }
+
+    // MARK: Tokens that are kept
+
+    @Test func `a token that is kept is not asked for again for five minutes, and no other is held up`() throws {
+        let guardian = MassDeathGuard()
+        #expect(guardian.refusal(of: Self.device(), at: Self.start) == nil)
+        #expect(!guardian.allowsForgetting(Self.device(), at: Self.start))
+        guardian.noteForeign(Self.device(.android), in: guardian.era(of: .android), at: Self.start)
+        for other in [Self.device(.ios, .sandbox), Self.device(number: 1), Self.device(.android, number: 1)] {
+            #expect(guardian.refusal(of: other, at: Self.start) == nil)
+        }
+        for (device, refusal) in [(Self.device(), RefusedTokens.Refusal.doubted), (Self.device(.android), .foreign)] {
+            let first = try #require(guardian.refusal(of: device, at: Self.start))
+            #expect(first == (refusal, .seconds(300)))
+            let last = try #require(guardian.refusal(of: device, at: Self.start.advanced(by: .seconds(299))))
+            #expect(last == (refusal, .seconds(1)))
+            #expect(guardian.refusal(of: device, at: Self.start.advanced(by: .seconds(300))) == nil)
+        }
+    }
+
+    @Test func `a token that is forgotten is not held up when it is registered anew`() {
+        let guardian = MassDeathGuard()
+        guardian.noteLiving(Self.device(number: 1), at: Self.start)
+        #expect(guardian.allowsForgetting(Self.device(), at: Self.start))
+        #expect(guardian.refusal(of: Self.device(), at: Self.start) == nil)
+    }
+
+    @Test func `a phone that registers anew is asked for at once, and held up anew when it is refused anew`() {
+        let guardian = MassDeathGuard()
+        let later = Self.start.advanced(by: .seconds(200))
+        for number in 0..<3 { _ = guardian.allowsForgetting(Self.device(number: number), at: Self.start) }
+        guardian.noteRegistration(of: Self.device(number: 1).token, in: .sandbox)
+        #expect(guardian.refusal(of: Self.device(number: 1), at: Self.start) != nil)
+        guardian.noteRegistration(of: Self.device(number: 1).token, in: .production)
+        #expect(guardian.refusal(of: Self.device(number: 1), at: Self.start) == nil)
+        #expect(guardian.refusal(of: Self.device(number: 2), at: Self.start) != nil)
+        #expect(!guardian.allowsForgetting(Self.device(number: 1), at: later))
+        // The end of its first time is not the end of its second.
+        let end = Self.start.advanced(by: .seconds(300))
+        #expect(guardian.refusal(of: Self.device(number: 1), at: end).map { $0 == (.doubted, .seconds(200)) } == true)
+        #expect(guardian.refusal(of: Self.device(number: 2), at: end) == nil)
+    }
+
+    @Test func `new credentials ask for every token again`() {
+        let guardian = MassDeathGuard()
+        for number in 0..<10 { _ = guardian.allowsForgetting(Self.device(number: number), at: Self.start) }
+        guardian.startAnew(.ios)
+        for number in 0..<10 { #expect(guardian.refusal(of: Self.device(number: number), at: Self.start) == nil) }
+    }
+
+    @Test func `so many are known at most, and the oldest makes way`() {
+        var tokens = RefusedTokens()
+        for token in 0..<(3 * RefusedTokens.capacity) {
+            tokens.note(token, .doubted, at: Self.start.advanced(by: .milliseconds(token)))
+        }
+        let end = Self.start.advanced(by: .milliseconds(3 * RefusedTokens.capacity))
+        let known = (0..<(3 * RefusedTokens.capacity)).filter { tokens.refusal(of: $0, at: end) != nil }
+        #expect(known == Array(2 * RefusedTokens.capacity..<3 * RefusedTokens.capacity))
+        // All but the last have served their time, then that one too.
+        let last = Self.start.advanced(by: .milliseconds(3 * RefusedTokens.capacity - 1) + RefusedTokens.hold)
+        #expect(tokens.refusal(of: 1, at: last.advanced(by: .milliseconds(-1))) == nil && !tokens.isEmpty)
+        #expect(tokens.refusal(of: 1, at: last) == nil && tokens.isEmpty)
+    }
+
+    @Test func `one that is refused twice at the same time keeps the earlier end`() {
+        var tokens = RefusedTokens()
+        tokens.note(1, .doubted, at: Self.start)
+        tokens.note(1, .foreign, at: Self.start.advanced(by: .seconds(10)))
+        let now = Self.start.advanced(by: .seconds(20))
+        #expect(tokens.refusal(of: 1, at: now).map { $0 == (.doubted, .seconds(280)) } == true)
+        #expect(tokens.refusal(of: 1, at: Self.start.advanced(by: .seconds(300))) == nil)
+        #expect(tokens.isEmpty)
+    }
+}
+
+extension MassDeathGuard {
+    fileprivate func noteLiving(_ device: Device, at now: MonotonicInstant) {
+        noteLiving(device, in: era(of: device.token.platform), at: now)
+    }
+
+    fileprivate func allowsForgetting(_ device: Device, at now: MonotonicInstant) -> Bool {
+        allowsForgetting(device, in: era(of: device.token.platform), at: now)
+    }
 }

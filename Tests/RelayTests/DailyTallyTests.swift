@@ -166,8 +166,10 @@ private final class GatedStore: DeviceStore {
         try await inner.device(for: capability)
     }
     func remove(_ hash: CapabilityHash) async throws(StoreError) -> Bool { try await inner.remove(hash) }
-    func forget(_ token: DeviceToken, registeredBefore instant: WallInstant?) async throws(StoreError) -> Int {
-        try await inner.forget(token, registeredBefore: instant)
+    func forget(
+        _ token: DeviceToken, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
+    ) async throws(StoreError) -> Int {
+        try await inner.forget(token, in: environment, registeredBefore: instant)
     }
     func markUsed(_ hash: CapabilityHash, on day: UTCDay) { inner.markUsed(hash, on: day) }
     func dailyCounts(from day: UTCDay) async throws(StoreError) -> [DailyTotal] {

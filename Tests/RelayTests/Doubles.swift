@@ -56,11 +56,13 @@ final class MemoryStore: DeviceStore {
         try tried { $0.devices.removeValue(forKey: hash) != nil }
     }
 
-    func forget(_ token: DeviceToken, registeredBefore instant: WallInstant?) async throws(StoreError) -> Int {
+    func forget(
+        _ token: DeviceToken, in environment: APNsEnvironment, registeredBefore instant: WallInstant?
+    ) async throws(StoreError) -> Int {
         try tried { state in
             let before = state.devices.count
             state.devices = state.devices.filter { _, stored in
-                guard stored.device.token == token else { return true }
+                guard stored.device.token == token, stored.device.environment == environment else { return true }
                 guard let instant else { return false }
                 return stored.device.registeredAt > instant
             }
@@ -183,9 +185,11 @@ struct Scene {
     static let iPhone = DeviceToken(unchecked: String(repeating: "ab", count: 32), for: .ios)
     static let android = DeviceToken(unchecked: String(repeating: "x", count: 140), for: .android)
 
-    func registered(_ token: DeviceToken = iPhone) async throws -> Capability {
+    func registered(
+        _ token: DeviceToken = iPhone, in environment: APNsEnvironment = .production
+    ) async throws -> Capability {
         let verdict = await relay.register(
-            RegistrationRequest(client: client, token: token, environment: .production, opensPreviews: false))
+            RegistrationRequest(client: client, token: token, environment: environment, opensPreviews: false))
         guard case .registered(let capability) = verdict else { throw SceneError.notRegistered }
         return capability
     }

@@ -211,6 +211,77 @@ struct ForgettingTests {
         #expect(try await scene.store.deviceCounts().ios == 100)
     }
 
+    @Test func `a token that was not taken and is kept is not asked for again for a while`() async throws {
+        let apple = ScriptedService(.ios, .unregistered(.inferred))
+        let scene = Scene(ios: apple)
+        let capability = try await scene.registered()
+        let other = try await scene.registered()
+        #expect(await scene.push(capability) == .upstreamFailed(.credentials, retryAfter: .seconds(300)))
+        scene.time.advance(by: .seconds(100))
+        for capability in [capability, other] {
+            #expect(await scene.push(capability) == .upstreamFailed(.credentials, retryAfter: .seconds(200)))
+        }
+        #expect(apple.asked.count == 1)
+        #expect(scene.counted() == ["registered ios": 2, "failed ios": 3])
+        scene.time.advance(by: .seconds(200))
+        #expect(await scene.push(capability) == .upstreamFailed(.credentials, retryAfter: .seconds(300)))
+        #expect(apple.asked.count == 2)
+        // A phone that registers anew is asked for at once, by whichever capability.
+        _ = try await scene.registered()
+        #expect(await scene.push(other) == .upstreamFailed(.credentials, retryAfter: .seconds(300)))
+        #expect(apple.asked.count == 3)
+    }
+
+    @Test func `a phone of another project is not asked for again for a while, and is kept`() async throws {
+        let google = ScriptedService(.android, .rejected(.foreignDevice))
+        let scene = Scene(android: google)
+        let capability = try await scene.registered(Scene.android)
+        for _ in 0..<3 { #expect(await scene.push(capability) == .upstreamFailed(.rejected, retryAfter: nil)) }
+        #expect(google.asked.count == 1)
+        #expect(scene.store.knows(capability))
+        #expect(scene.counted() == ["registered android": 1, "failed android": 3])
+        scene.time.advance(by: .seconds(300))
+        #expect(await scene.push(capability) == .upstreamFailed(.rejected, retryAfter: nil))
+        #expect(google.asked.count == 2)
+    }
+
+    @Test func `what is no token in one of Apple's environments goes on in the other`() async throws {
+        let apple = ScriptedService(.ios, .accepted, .unregistered(.inferred), .accepted)
+        let scene = Scene(ios: apple)
+        let other = DeviceToken(unchecked: String(repeating: "cd", count: 32), for: .ios)
+        #expect(await scene.push(try await scene.registered(other)) == .accepted)
+        let right = try await scene.registered(in: .sandbox)
+        let wrong = try await scene.registered()
+        #expect(await scene.push(wrong) == .gone)
+        #expect(!scene.store.knows(wrong))
+        #expect(await scene.push(right) == .accepted)
+    }
+
+    @Test func `late answers under a right topic do not vouch for a wrong one that came meanwhile`() async throws {
+        let box = Mutex<Scene?>(nil)
+        defer { box.withLock { $0 = nil } }
+        let wrong = ScriptedService(.ios, .unregistered(.inferred))
+        let right = ScriptedService(
+            .ios, .accepted,
+            meanwhile: {
+                guard let relay = box.withLock({ $0 })?.relay else { return }
+                relay.services.replace(.ios, by: wrong)
+                relay.shared.guardian.startAnew(.ios)
+            })
+        let scene = Scene(ios: right)
+        var phones: [Capability] = []
+        for number in 0..<10 {
+            let token = DeviceToken(unchecked: String(repeating: "\(number)f", count: 32), for: .ios)
+            phones.append(try await scene.registered(token))
+        }
+        box.withLock { $0 = scene }
+        #expect(await scene.push(phones[0]) == .accepted)
+        for phone in phones.dropFirst() {
+            #expect(await scene.push(phone) == .upstreamFailed(.credentials, retryAfter: .seconds(300)))
+        }
+        #expect(phones.allSatisfy { scene.store.knows($0) })
+    }
+
     private static let unforgotten: [(error: StoreError, verdict: PushVerdict)] = [
         (.full, .storeFailed), (.readOnly, .storeFailed), (.failed(code: 1034), .storeFailed), (.busy, .overloaded),
         (.overloaded, .overloaded), (.replaced, .overloaded),

@@ -78,7 +78,7 @@ struct OpeningTests {
             try await store.register(one)
         }
         try await scratch.withStore { store, _ in
-            let forgotten = try await store.forget(one.token, registeredBefore: nil)
+            let forgotten = try await store.forget(one.token, in: .production, registeredBefore: nil)
             #expect(forgotten == 1)
         }
     }
@@ -103,7 +103,7 @@ struct OpeningTests {
         // From now on it is theirs, and no other is taken.
         try await scratch.withStore { store, database in
             #expect(!database.report.secretIsUnproven)
-            let forgotten = try await store.forget(one.token, registeredBefore: nil)
+            let forgotten = try await store.forget(one.token, in: .production, registeredBefore: nil)
             #expect(forgotten == 1)
             try await store.register(one)
         }

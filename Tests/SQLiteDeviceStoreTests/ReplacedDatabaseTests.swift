@@ -58,7 +58,7 @@ struct ReplacedDatabaseTests {
             await #expect(throws: StoreError.replaced) { try await store.register(registration()) }
             await #expect(throws: StoreError.replaced) { try await store.remove(CapabilityHash(of: known.capability)) }
             await #expect(throws: StoreError.replaced) {
-                try await store.forget(known.token, registeredBefore: nil)
+                try await store.forget(known.token, in: .production, registeredBefore: nil)
             }
             await #expect(throws: StoreError.replaced) { try await store.add([day: 1]) }
             #expect(database.statistics.lastFailure == .replaced)

@@ -95,14 +95,33 @@ struct SQLiteDeviceStoreTests {
             let own = (0..<3).map { _ in registration(token: token) }
             let other = registration()
             for registration in own + [namesake, other] { try await store.register(registration) }
-            #expect(try await store.forget(newToken(.ios), registeredBefore: nil) == 0)
-            #expect(try await store.forget(token, registeredBefore: nil) == 3)
-            #expect(try await store.forget(token, registeredBefore: nil) == 0)
+            #expect(try await store.forget(newToken(.ios), in: .production, registeredBefore: nil) == 0)
+            #expect(try await store.forget(token, in: .production, registeredBefore: nil) == 3)
+            #expect(try await store.forget(token, in: .production, registeredBefore: nil) == 0)
             for registration in own { #expect(try await store.device(for: registration.capability) == nil) }
             for registration in [namesake, other] {
                 #expect(try await store.device(for: registration.capability)?.device.token == registration.token)
             }
             #expect(try await store.deviceCounts() == DeviceCounts(ios: 1, android: 1))
+        }
+    }
+
+    @Test func `what is no token in one of Apple's environments may live in the other`() async throws {
+        try await scratch.withStore { store, _ in
+            let token = newToken(.ios)
+            let wrong = registration(token: token)
+            var right = registration(token: token)
+            right.environment = .sandbox
+            // The word means nothing for a phone that Apple does not know.
+            let android = newToken(.android)
+            var odd = registration(.android, token: android)
+            odd.environment = .sandbox
+            for registration in [wrong, right, odd] { try await store.register(registration) }
+            #expect(try await store.forget(token, in: .production, registeredBefore: nil) == 1)
+            #expect(try await store.device(for: wrong.capability) == nil)
+            #expect(try await store.device(for: right.capability)?.device.token == token)
+            #expect(try await store.forget(token, in: .sandbox, registeredBefore: nil) == 1)
+            #expect(try await store.forget(android, in: .production, registeredBefore: nil) == 1)
         }
     }
 
@@ -114,7 +133,7 @@ struct SQLiteDeviceStoreTests {
             let same = registration(token: token, at: death)
             let after = registration(token: token, at: WallInstant(milliseconds: death.milliseconds + 1))
             for registration in [before, same, after] { try await store.register(registration) }
-            #expect(try await store.forget(token, registeredBefore: death) == 2)
+            #expect(try await store.forget(token, in: .production, registeredBefore: death) == 2)
             #expect(try await store.device(for: before.capability) == nil)
             #expect(try await store.device(for: same.capability) == nil)
             #expect(try await store.device(for: after.capability) != nil)
@@ -130,7 +149,7 @@ struct SQLiteDeviceStoreTests {
             try await store.register(second)
             #expect(try await store.device(for: capability)?.device.token == second.token)
             #expect(try await store.deviceCounts() == DeviceCounts(ios: 0, android: 1))
-            #expect(try await store.forget(first.token, registeredBefore: nil) == 0)
+            #expect(try await store.forget(first.token, in: .production, registeredBefore: nil) == 0)
         }
     }
 
@@ -203,7 +222,7 @@ struct SQLiteDeviceStoreTests {
             try await store.add([:])
             let registration = registration()
             try await store.register(registration)
-            _ = try await store.forget(registration.token, registeredBefore: nil)
+            _ = try await store.forget(registration.token, in: .production, registeredBefore: nil)
             let all = [
                 DailyTotal(count: gone, n: 1), DailyTotal(count: message, n: 5), DailyTotal(count: later, n: 1),
             ]
@@ -237,7 +256,7 @@ struct SQLiteDeviceStoreTests {
         try await scratch.withStore { store, _ in
             await #expect(throws: StoreError.sealBroken) { try await store.device(for: second.capability) }
             // It can still be forgotten.
-            let forgotten = try await store.forget(second.token, registeredBefore: nil)
+            let forgotten = try await store.forget(second.token, in: .production, registeredBefore: nil)
             #expect(forgotten == 1)
         }
     }

@@ -56,7 +56,8 @@ struct Script: Sendable {
         case .restart: preconditionFailure("a restart is not the store's")
         case .register(let index): try await store.register(registrations[index])
         case .remove(let index): _ = try await store.remove(CapabilityHash(of: registrations[index].capability))
-        case .forget(let index): _ = try await store.forget(registrations[index].token, registeredBefore: noon)
+        case .forget(let index):
+            _ = try await store.forget(registrations[index].token, in: .production, registeredBefore: noon)
         case .count(let n):
             try await store.add([
                 DailyCount(day: today, event: .sent, platform: .ios, kind: .dm): n,

@@ -108,7 +108,7 @@ struct ThiefTests {
                 _ = try await store.remove(CapabilityHash(of: registration.capability))
             }
             for registration in gone.dropFirst(12) {
-                _ = try await store.forget(registration.token, registeredBefore: nil)
+                _ = try await store.forget(registration.token, in: .production, registeredBefore: nil)
             }
             // The log is emptied within a second of the last removal, without anybody asking.
             let kept = hashes(of: registrations.dropFirst(25))

@@ -79,7 +79,7 @@ struct TurnTests {
             #expect(try await store.device(for: one.capability) == nil)
             try await store.register(two)
             #expect(try await store.device(for: two.capability) != nil)
-            #expect(try await store.forget(two.token, registeredBefore: nil) == 1)
+            #expect(try await store.forget(two.token, in: .production, registeredBefore: nil) == 1)
             #expect(try await store.device(for: two.capability) == nil)
             executor.endTurn()
             #expect(try await store.device(for: two.capability) == nil)

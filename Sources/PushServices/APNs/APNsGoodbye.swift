@@ -20,7 +20,7 @@ package enum APNsGoodbye {
         let answer = APNsAnswer(status: 403, body: Array(text.utf8), at: WallInstant(milliseconds: 0))
         switch answer.health {
         case .refusing(let cause): return .refusing(cause)
-        case .well, .answering, .ailing, .unknown: return .unknown
+        case .accepting, .well, .answering, .ailing, .unknown: return .unknown
         }
     }
 }

@@ -9,6 +9,10 @@ package import PushModel
 /// *Open*: nothing passes. After a pause one push is the *probe*, and the rest go on being refused; a probe that fails
 /// makes the next pause longer. Leaves for *closed* on the first push that goes well, whichever it is, and on a probe that
 /// the service itself refuses for another cause.
+///
+/// Whose fault it is that a phone belongs to another Firebase project depends on which phones one looks at, and strangers
+/// choose some of them. So once a push was accepted that is the phones' fault alone; and before, a phone that has not been
+/// refused itself still passes, until it were too many.
 package struct CircuitBreaker: Sendable {
     /// Whether a push may go.
     package enum Admission: Sendable, Equatable {
@@ -32,6 +36,8 @@ package struct CircuitBreaker: Sendable {
     package static let leastOutage: Duration = .seconds(2)
     /// A push that has waited so long for its answer, while no other push had one, counts as failed for the time being.
     package static let patience: Duration = .seconds(2)
+    /// While all phones seem to belong to another project, so many may find out each for itself.
+    package static let mostForeign = 256
     /// A probe that has not come back after so long does not keep the next one from going.
     package static let probePatience: Duration = .seconds(3)
 
@@ -66,6 +72,13 @@ package struct CircuitBreaker: Sendable {
         var probe: Int?
         /// Whether the same refusal was met once more since the last probe went, by a connection as a whole or otherwise.
         var isConfirmed = false
+        /// The phones that were refused so far.
+        var refused: Set<Int> = []
+
+        /// Whether a phone may find out for itself, probe or not.
+        func mayMeet(_ phone: Int) -> Bool {
+            cause == .foreignProject && refused.count < CircuitBreaker.mostForeign && !refused.contains(phone)
+        }
     }
 
     private var signs: [Sign] = []
@@ -76,6 +89,8 @@ package struct CircuitBreaker: Sendable {
     private var refusal = BreakerCause.credentials
     private var trip: Trip?
     private var lastProbe = 0
+    /// Whether a push was accepted since the credentials came.
+    private(set) var hasAccepted = false
 
     /// Closed, with nothing against the service.
     package init() {}
@@ -100,6 +115,7 @@ package struct CircuitBreaker: Sendable {
         }
         guard var trip else { return (.pass, change) }
         defer { self.trip = trip }
+        if trip.mayMeet(phone) { return (.pass, change) }
         guard now >= trip.nextProbe else {
             return (.refuse(trip.cause, age: now.duration(since: trip.openedAt)), change)
         }
@@ -124,15 +140,21 @@ package struct CircuitBreaker: Sendable {
     ) -> Change? {
         let isProbe = probe != nil && probe == trip?.probe
         switch health {
-        case .well:
+        case .accepting, .well:
+            if health == .accepting { hasAccepted = true }
             refused = []
             return liveSign(closing: true, at: now)
         case .answering:
             let change = liveSign(closing: trip?.cause.isOutage == true, at: now)
             if isProbe { leaveAlone(failed: false, trip?.cause, at: now, lot: lot) }
             return change
+        // The project is ours, so the phone is not: whoever registers such phones must not close the way to all others.
+        case .refusing(.foreignProject) where hasAccepted:
+            refused = []
+            return liveSign(closing: isProbe || trip?.cause.isOutage == true, at: now)
         case .refusing(let cause):
             clearSigns()
+            if cause == trip?.cause, self.trip?.mayMeet(phone) == true { self.trip?.refused.insert(phone) }
             guard let trip else { return noteRefusal(cause, phone: phone, at: now, lot: lot) }
             if cause == trip.cause { self.trip?.isConfirmed = true }
             guard isProbe else { return nil }
@@ -174,6 +196,7 @@ package struct CircuitBreaker: Sendable {
 
     /// Somebody has acted: nothing that was held against the service counts any more.
     package mutating func startAnew(at now: MonotonicInstant) -> Change? {
+        hasAccepted = false
         refused = []
         return liveSign(closing: true, at: now)
     }
@@ -247,9 +270,10 @@ package struct CircuitBreaker: Sendable {
 
     private mutating func open(_ cause: BreakerCause, at now: MonotonicInstant, lot: Double) -> Change {
         clearSigns()
-        refused = []
         trip = Trip(
-            cause: cause, openedAt: now, nextProbe: now.advanced(by: Self.spread(cause.pause(afterProbes: 0), lot)))
+            cause: cause, openedAt: now, nextProbe: now.advanced(by: Self.spread(cause.pause(afterProbes: 0), lot)),
+            refused: cause == .foreignProject ? Set(refused) : [])
+        refused = []
         return .opened(cause)
     }
 

@@ -94,7 +94,7 @@ final class Courier: Sendable {
             step = attempts.next(after: attempt.retry, at: attempt.endedAt)
             switch step {
             case .conclude:
-                if let suspect, attempt.health == .well { await pool.replace(suspect) }
+                if let suspect, attempt.health.isWell { await pool.replace(suspect) }
                 return (attempt.neverLeft ? standing ?? attempt : attempt).conclusion
             case .again: break
             case .againElsewhere(let mayBeConnection):

@@ -3,6 +3,8 @@ import PushModel
 
 /// What the end of a push says about the push service as a whole. The breaker lives on it.
 package enum Health: Sendable, Equatable {
+    /// It has taken a push, and with it our credentials and our project.
+    case accepting
     /// It works, and takes our credentials.
     case well
     /// It answers, which says nothing about our credentials.
@@ -13,6 +15,9 @@ package enum Health: Sendable, Equatable {
     case ailing(BreakerCause)
     /// Nothing was learned.
     case unknown
+
+    /// Whether it works and takes our credentials.
+    var isWell: Bool { self == .accepting || self == .well }
 }
 
 extension ServiceAnswer {
@@ -28,7 +33,8 @@ extension DeliveryOutcome {
     /// What an answer with this outcome says about the push service.
     var health: Health {
         switch self {
-        case .accepted, .unregistered(.stated), .rejected(.malformed), .deferred(.phoneThrottled, _): .well
+        case .accepted: .accepting
+        case .unregistered(.stated), .rejected(.malformed), .deferred(.phoneThrottled, _): .well
         // A wrong topic makes it say so of every phone.
         case .unregistered(.inferred), .rejected(.unknown), .deferred(.serviceThrottled, _): .answering
         case .deferred(.credentials, _): .refusing(.credentials)

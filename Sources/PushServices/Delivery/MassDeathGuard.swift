@@ -8,30 +8,109 @@ import Synchronization
 /// wrong setting it accepts none, so none is forgotten. And not when at least 20 answers of the last ten minutes were of
 /// that kind and they are more than a fifth of all.
 ///
-/// Each of Apple's environments is looked at by itself, and FCM: what one accepts says nothing about the others.
+/// Each of Apple's environments is looked at by itself, and FCM: what one accepts says nothing about the others. Nor does
+/// what one accepted under other credentials or another topic: each push belongs to an ``Era``.
+///
+/// A token that is kept although it was not taken is not asked for again for a while (``RefusedTokens``).
 package final class MassDeathGuard: Sendable {
+    /// A time under one set of credentials.
+    package struct Era: Sendable, Equatable {
+        fileprivate var number = 0
+    }
+
     private let windows = Mutex<Windows>(Windows())
+    private let knowsRefused = Atomic(false)
 
     private struct Windows {
         var production = DeathWindow()
         var sandbox = DeathWindow()
         var android = DeathWindow()
+        var eras = PerPlatform { _ in Era() }
+        var refused = PerPlatform { _ in RefusedTokens() }
+
+        subscript(device: Device) -> DeathWindow {
+            get {
+                switch (device.token.platform, device.environment) {
+                case (.ios, .production): production
+                case (.ios, .sandbox): sandbox
+                case (.android, _): android
+                }
+            }
+            _modify {
+                switch (device.token.platform, device.environment) {
+                case (.ios, .production): yield &production
+                case (.ios, .sandbox): yield &sandbox
+                case (.android, _): yield &android
+                }
+            }
+        }
     }
 
     package init() {}
 
+    /// The era that pushes to this platform belong to from now on. Asked for before the push service is taken at hand, so
+    /// that none is taken for newer than it is.
+    package func era(of platform: Platform) -> Era { windows.withLock { $0.eras[platform] } }
+
+    /// Begins a new era, with nothing known: every loop has other credentials for this platform at hand now.
+    package func startAnew(_ platform: Platform) {
+        change { windows in
+            windows.eras[platform].number += 1
+            windows.refused[platform] = RefusedTokens()
+            switch platform {
+            case .ios:
+                windows.production = DeathWindow()
+                windows.sandbox = DeathWindow()
+            case .android: windows.android = DeathWindow()
+            }
+        }
+    }
+
+    /// Has every token asked for again, because somebody has acted.
+    package func askAgain() { change { $0.refused = PerPlatform { _ in RefusedTokens() } } }
+
     /// Notes that a push to this phone was accepted.
-    package func noteLiving(_ device: Device, at now: MonotonicInstant) {
-        withWindow(of: device) { $0.noteLiving(at: now) }
+    package func noteLiving(_ device: Device, in era: Era, at now: MonotonicInstant) {
+        windows.withLock { windows in
+            guard era == windows.eras[device.token.platform] else { return }
+            windows[device].noteLiving(at: now)
+        }
     }
 
     /// Notes that a push service did not take this phone's token, and says whether it may be forgotten for that.
-    package func allowsForgetting(_ device: Device, at now: MonotonicInstant) -> Bool {
-        withWindow(of: device) { window in
-            let isBelievable = window.hasLivedSinceDeath
-            window.noteDeath(of: device.token.disclosed.hashValue, at: now)
-            return isBelievable && !window.isSuspicious
+    package func allowsForgetting(_ device: Device, in era: Era, at now: MonotonicInstant) -> Bool {
+        change { windows in
+            let platform = device.token.platform
+            guard era == windows.eras[platform] else { return false }
+            let isBelievable = windows[device].hasLivedSinceDeath
+            windows[device].noteDeath(of: device.token.disclosed.hashValue, at: now)
+            let isBelieved = isBelievable && !windows[device].isSuspicious
+            if !isBelieved { windows.refused[platform].note(Self.number(of: device), .doubted, at: now) }
+            return isBelieved
         }
+    }
+
+    /// Notes that this phone belongs to another Firebase project.
+    package func noteForeign(_ device: Device, in era: Era, at now: MonotonicInstant) {
+        change { windows in
+            let platform = device.token.platform
+            guard era == windows.eras[platform] else { return }
+            windows.refused[platform].note(Self.number(of: device), .foreign, at: now)
+        }
+    }
+
+    /// Has a token asked for again that is registered anew, so that a phone which has set something right is reached.
+    package func noteRegistration(of token: DeviceToken, in environment: APNsEnvironment) {
+        guard knowsRefused.load(ordering: .relaxed) else { return }
+        change { $0.refused[token.platform].forget(Self.number(of: token, in: environment)) }
+    }
+
+    /// Why this phone's token was not taken lately, and how long it is not asked for; nil where it may be.
+    package func refusal(
+        of device: Device, at now: MonotonicInstant
+    ) -> (refusal: RefusedTokens.Refusal, wait: Duration)? {
+        guard knowsRefused.load(ordering: .relaxed) else { return nil }
+        return change { $0.refused[device.token.platform].refusal(of: Self.number(of: device), at: now) }
     }
 
     /// Whether deaths of this platform are so many, or so lonely, that a setting is the likelier cause.
@@ -44,13 +123,21 @@ package final class MassDeathGuard: Sendable {
         }
     }
 
-    private func withWindow<Result: Sendable>(of device: Device, _ body: (inout DeathWindow) -> Result) -> Result {
+    /// The same token in Apple's other environment is another.
+    private static func number(of token: DeviceToken, in environment: APNsEnvironment) -> Int {
+        var hasher = Hasher()
+        hasher.combine(token.disclosed)
+        hasher.combine(environment)
+        return hasher.finalize()
+    }
+
+    private static func number(of device: Device) -> Int { number(of: device.token, in: device.environment) }
+
+    private func change<Result: Sendable>(_ body: (inout sending Windows) -> Result) -> Result {
         windows.withLock { windows in
-            switch (device.token.platform, device.environment) {
-            case (.ios, .production): body(&windows.production)
-            case (.ios, .sandbox): body(&windows.sandbox)
-            case (.android, _): body(&windows.android)
-            }
+            let result = body(&windows)
+            knowsRefused.store(!windows.refused[.ios].isEmpty || !windows.refused[.android].isEmpty, ordering: .relaxed)
+            return result
         }
     }
 }

@@ -29,6 +29,8 @@ package final class ServiceBreaker: Sendable {
     private let observer: any BreakerObserver
     private let state = Mutex(CircuitBreaker())
     private let isCalm = Atomic(true)
+    /// Whether a push was accepted since the credentials came.
+    private let isProven = Atomic(false)
     /// When the first push went out that no sign of life has followed.
     private let silentSince = Atomic<Int64>(never)
 
@@ -63,13 +65,13 @@ package final class ServiceBreaker: Sendable {
     /// Notes how a push ended that was admitted. Called on any loop.
     package func conclude(_ pass: Pass, _ health: Health, phone: @autoclosure () -> Int, at now: MonotonicInstant) {
         switch health {
-        case .well, .answering, .refusing:
+        case .accepting, .well, .answering, .refusing:
             if silentSince.load(ordering: .relaxed) != Self.never {
                 silentSince.store(Self.never, ordering: .relaxed)
             }
         case .ailing, .unknown: break
         }
-        if health == .well, isCalm.load(ordering: .relaxed) { return }
+        if health.isWell, isCalm.load(ordering: .relaxed), isProven.load(ordering: .relaxed) { return }
         note(health, probe: pass.probe, phone: phone(), at: now)
     }
 
@@ -104,6 +106,7 @@ package final class ServiceBreaker: Sendable {
         state.withLock { breaker in
             let result = body(&breaker)
             isCalm.store(breaker.isCalm, ordering: .relaxed)
+            isProven.store(breaker.hasAccepted, ordering: .relaxed)
             return result
         }
     }

@@ -194,31 +194,3 @@ enum PushOutcome: String, MetricLabelValue {
         }
     }
 }
-
-/// One of a thing for each platform.
-struct PerPlatform<Value> {
-    private var ios: Value
-    private var android: Value
-
-    init(_ make: (Platform) -> Value) {
-        ios = make(.ios)
-        android = make(.android)
-    }
-
-    subscript(platform: Platform) -> Value {
-        get {
-            switch platform {
-            case .ios: ios
-            case .android: android
-            }
-        }
-        set {
-            switch platform {
-            case .ios: ios = newValue
-            case .android: android = newValue
-            }
-        }
-    }
-}
-
-extension PerPlatform: Sendable where Value: Sendable {}

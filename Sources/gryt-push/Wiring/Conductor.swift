@@ -4,6 +4,7 @@ import HTTP2Client
 import HTTPServer
 import Limits
 import PushModel
+import PushServices
 import Relay
 import SQLiteDeviceStore
 import Telemetry
@@ -118,6 +119,8 @@ actor Conductor {
         parts.credentials.replace(by: upstreams)
         let replaced = change.replacedPlatforms
         for worker in parts.workers { await worker.use(upstreams, replacing: replaced) }
+        for platform in replaced { shared.guardian.startAnew(platform) }
+        shared.guardian.askAgain()
         upstreams.startAnew(at: parts.shared.clocks.monotonic())
     }
 
