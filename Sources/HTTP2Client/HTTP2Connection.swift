@@ -93,8 +93,7 @@ final class HTTP2Connection: TurnEnd {
         return state.takes(body: body, window: session.peerWindow)
     }
 
-    /// Sends a request, which it must take. False when the session would not take it, which retires the connection.
-    /// It never comes back into the engine, which is in the middle of moving the request.
+    /// Sends a request. False when the session would not take it, which retires the connection.
     func send(_ exchange: Exchange, now: Moment) -> Bool {
         guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
         else {
@@ -201,8 +200,7 @@ final class HTTP2Connection: TurnEnd {
         askForTurnEnd()
     }
 
-    /// The peer has ended its side of a stream. Where it had the request not whole yet, it does not want the rest (RFC 9113
-    /// section 8.1), and may never open a window for it.
+    /// The peer has ended its side of a stream. Where it had no whole request yet, it wants no more (RFC 9113 section 8.1).
     func streamEnded(_ exchange: Exchange) {
         exchange.hasEnded = true
         guard exchange.isAnsweredEarly, exchange.isPending, let response = exchange.response else { return }

@@ -121,6 +121,9 @@ struct HTTP2ConnectionState {
     /// the time of asking, and costs no timer. That these were given up meanwhile changes nothing; only an answer does.
     func isSilent(at now: Moment) -> Bool { silenceDue.map { $0 <= now } ?? false }
 
+    /// How long it has taken requests for; nil while it takes none.
+    func age(at now: Moment) -> Duration? { isUsable ? now.duration(since: openedAt) : nil }
+
     // MARK: On the way
 
     /// The name servers have answered.

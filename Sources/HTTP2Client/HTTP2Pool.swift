@@ -67,6 +67,12 @@ package actor HTTP2Pool {
         engine.retire(connection)
     }
 
+    /// Takes connections out of use that were opened less than `age` ago, as ``retire(_:)-swift.method`` does with one: for
+    /// what a connection must not meet so early.
+    package func retire(youngerThan age: Duration) {
+        engine.retire(youngerThan: age)
+    }
+
     /// Has the connection that gave an answer make way for another: at once where there is one, and otherwise as soon as
     /// one has been opened, so that nothing waits for that. For answers that a connection may be the cause of.
     package func replace(_ connection: HTTP2ConnectionID) {

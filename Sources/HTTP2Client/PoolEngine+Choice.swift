@@ -75,6 +75,35 @@ extension PoolEngine {
         connection.retire(.unresponsive)
     }
 
+    // MARK: On a caller's word
+
+    /// Takes a connection out of use on a caller's word.
+    func retire(_ id: HTTP2ConnectionID) {
+        connections.first { $0.id == id }?.retire(.askedByCaller)
+        replan()
+    }
+
+    /// Takes connections out of use that were opened less than `age` ago.
+    func retire(youngerThan age: Duration) {
+        let now = Moment.now
+        for connection in connections where connection.state.age(at: now).map({ $0 < age }) == true {
+            connection.retire(.askedByCaller)
+        }
+        replan()
+    }
+
+    /// Has a connection make way for another on a caller's word, without ever leaving the pool without one.
+    func replace(_ id: HTTP2ConnectionID) {
+        guard let connection = connections.first(where: { $0.id == id }) else { return }
+        let hasAnother = connections.contains {
+            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement && !$0.state.isSilent(at: .now)
+        }
+        if hasAnother { connection.retire(.askedByCaller) } else { connection.askForReplacement() }
+        replan()
+    }
+
+    // MARK: Addresses
+
     /// Has other addresses than this connection's tried first for a while.
     func avoidAddress(of connection: HTTP2Connection) {
         if let address = connection.address { addresses.found(address, isUseful: false, now: now) }

@@ -331,22 +331,6 @@ import EventLoops
         replan()
     }
 
-    /// Takes a connection out of use on a caller's word.
-    func retire(_ id: HTTP2ConnectionID) {
-        connections.first { $0.id == id }?.retire(.askedByCaller)
-        replan()
-    }
-
-    /// Has a connection make way for another on a caller's word, without ever leaving the pool without one.
-    func replace(_ id: HTTP2ConnectionID) {
-        guard let connection = connections.first(where: { $0.id == id }) else { return }
-        let hasAnother = connections.contains {
-            $0 !== connection && $0.state.isUsable && !$0.state.wantsReplacement && !$0.state.isSilent(at: .now)
-        }
-        if hasAnother { connection.retire(.askedByCaller) } else { connection.askForReplacement() }
-        replan()
-    }
-
     func report(_ event: HTTP2ConnectionEvent) { observer?(event) }
 
     // MARK: The end

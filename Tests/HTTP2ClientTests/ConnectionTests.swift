@@ -159,6 +159,20 @@ struct ConnectionTests: PeerSuite {
         }
     }
 
+    @Test func `connections that are too young for what comes make way for it, older ones go on`() async throws {
+        try await with(script: { peer in
+            try peer.begin()
+            while true { try peer.answer(peer.nextRequest(), status: 200 + peer.number) }
+        }) { fixture in
+            #expect(await fixture.send().map(\.status) == .success(201))
+            await fixture.pool.retire(youngerThan: .zero)
+            #expect(await fixture.send().map(\.status) == .success(201))
+            await fixture.pool.retire(youngerThan: .seconds(600))
+            #expect(await fixture.send().map(\.status) == .success(202))
+            #expect(await fixture.pool.snapshot().totals.opened == 2)
+        }
+    }
+
     @Test func `a connection that has carried enough is replaced, and nothing is lost`() async throws {
         var settings = HTTP2PoolConfiguration()
         settings.maximumStreamsEver = 100

@@ -116,7 +116,7 @@ struct CircuitBreakerTests {
         #expect(bench.admit(1001) == .refuse(.foreignProject, age: .seconds(60)))
     }
 
-    @Test func `a probe that meets a phone of another project, where ours is known, ends a refusal of the account`() throws {
+    @Test func `a probe that meets a phone of another project, where ours is known, ends a refusal of us`() throws {
         var bench = Bench()
         bench.end(.accepting, 0)
         for phone in 1...3 { bench.end(.refusing(.credentials), phone) }
@@ -409,10 +409,27 @@ struct CircuitBreakerTests {
         #expect(bench.breaker.open?.cause == .unreachable)
     }
 
+    @Test func `what may have been about one connection is tried by another one at once, and then no sooner for more`()
+        throws
+    {
+        var bench = try Bench.open(.tokenUpdates)
+        bench.breaker.connected(at: bench.now)
+        let probe = try bench.probe()
+        #expect(bench.end(.refusing(.tokenUpdates), probe: probe) == nil)
+        // Each probe that fails has its connection replaced. That must not go round and round.
+        for _ in 0..<10 {
+            bench.breaker.connected(at: bench.now)
+            guard case .refuse(.tokenUpdates, _) = bench.admit() else { throw NoProbe() }
+        }
+        bench.wait(.seconds(60))
+        let last = try bench.probe()
+        #expect(bench.end(.accepting, probe: last) == .closed(.tokenUpdates, after: .seconds(60)))
+    }
+
     @Test(arguments: [
         (BreakerCause.unreachable, true), (.proxyFails, true), (.proxyRefuses, true), (.untrusted, true),
         (.notHTTP2, false), (.timeout, false), (.unavailable, false), (.credentials, false), (.foreignProject, false),
-        (.tokenUpdates, false),
+        (.tokenUpdates, true),
     ])
     func `once a connection stands, whatever was for want of one is probed at once`(
         _ cause: BreakerCause, _ isProbed: Bool

@@ -3,6 +3,7 @@ import PushModel
 import PushServices
 import Synchronization
 import Telemetry
+import Testing
 
 @testable import HTTP2Client
 
@@ -29,6 +30,8 @@ final class ScriptedPool: UpstreamPool {
         var calls: [Call] = []
         var retired: [HTTP2ConnectionID] = []
         var replaced: [HTTP2ConnectionID] = []
+        /// How many requests had come, each time young connections were retired.
+        var renewals: [Int] = []
         var script: Script
     }
 
@@ -39,6 +42,7 @@ final class ScriptedPool: UpstreamPool {
     var calls: [Call] { state.withLock { $0.calls } }
     var retired: [HTTP2ConnectionID] { state.withLock { $0.retired } }
     var replaced: [HTTP2ConnectionID] { state.withLock { $0.replaced } }
+    var renewals: [Int] { state.withLock { $0.renewals } }
 
     /// Goes on by another script.
     func follow(_ script: @escaping Script) { state.withLock { $0.script = script } }
@@ -55,6 +59,10 @@ final class ScriptedPool: UpstreamPool {
     }
 
     func retire(_ connection: HTTP2ConnectionID) async { state.withLock { $0.retired.append(connection) } }
+    func retire(youngerThan age: Duration) async {
+        #expect(age == .seconds(20 * 60))
+        state.withLock { $0.renewals.append($0.calls.count) }
+    }
     func replace(_ connection: HTTP2ConnectionID) async { state.withLock { $0.replaced.append(connection) } }
 }
 

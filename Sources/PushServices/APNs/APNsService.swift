@@ -1,5 +1,6 @@
 import HTTP2Client
 package import PushModel
+import Synchronization
 
 /// Asks APNs to deliver.
 package struct APNsService: PushService {
@@ -13,6 +14,12 @@ package struct APNsService: PushService {
     private let production: Courier
     private let sandbox: Courier
     private let clocks: Clocks
+    private let lastToken = LastToken()
+
+    /// The number of the token that this loop's connections were shown last; 0 before any.
+    private final class LastToken: Sendable {
+        let number = Atomic(0)
+    }
 
     /// The way to one of Apple's environments.
     package struct Route: Sendable {
@@ -57,13 +64,17 @@ package struct APNsService: PushService {
             }
         let payload = APNsPayload.compose(notification)
         let id = notification.id.description
-        var token = tokens.current()
+        var token: ProviderToken?
         // The collapse id makes a repeat take the place of what the phone shows.
         return await courier.deliver(to: device, by: deadline, isReplaceable: true) { withNewCredential in
-            if withNewCredential { token = tokens.renew(insteadOf: token) }
+            // A repeat may come after a renewal, and must not show a new connection the token before.
+            let current =
+                if withNewCredential, let token { tokens.renew(insteadOf: token) } else { tokens.current() }
+            token = current
+            await sparingYoungConnections(of: current)
             return .request(
                 APNsRequest.compose(
-                    payload: payload, id: id, topic: topic, to: device.token, as: token))
+                    payload: payload, id: id, topic: topic, to: device.token, as: current))
         } interpret: { response in
             let answer = APNsAnswer(
                 status: response.status, body: response.body, retryAfter: response.value(of: "retry-after"),
@@ -71,6 +82,18 @@ package struct APNsService: PushService {
             if case .tooManyProviderTokenUpdates = answer { tokens.holdBack() }
             if tokens.isRefused, answer.evidence == .accepted { tokens.accepted() }
             return answer
+        }
+    }
+
+    /// Sees to it that no connection is shown this token which may have been shown another a short while ago. Apple words
+    /// the time between two tokens for each connection, and refuses the second one where the first came too late
+    /// (TooManyProviderTokenUpdates), however seldom tokens are renewed. Younger connections make way before anything is
+    /// sent, on each loop by its first push after a renewal.
+    private func sparingYoungConnections(of token: ProviderToken) async {
+        let last = lastToken.number.exchange(token.number, ordering: .relaxed)
+        guard last != 0, last != token.number else { return }
+        for courier in [production, sandbox] {
+            await courier.pool.retire(youngerThan: ProviderTokenSchedule.leastAge)
         }
     }
 }

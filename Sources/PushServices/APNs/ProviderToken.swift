@@ -79,7 +79,8 @@ package final class ProviderTokenSource: Sendable {
         let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(clocks.wall().seconds)}"#.utf8))
         let signed = "\(header).\(claims)"
         let signature = Base64URL.encode(key.sign(Array(signed.utf8)))
-        let token = ProviderToken(authorization: "bearer \(signed).\(signature)")
+        let token = ProviderToken(
+            authorization: "bearer \(signed).\(signature)", number: (state.current?.number ?? 0) + 1)
         state.current = token
         state.schedule.minted(at: now)
         return token
@@ -90,6 +91,8 @@ package final class ProviderTokenSource: Sendable {
 package struct ProviderToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// `bearer` and the JWT.
     package let authorization: String
+    /// 1 for the source's first, 2 for its second, and so on.
+    package let number: Int
 
     package var description: String { "(provider token)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }

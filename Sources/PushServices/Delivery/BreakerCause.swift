@@ -40,6 +40,9 @@ package enum BreakerCause: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether the service may have meant one connection alone.
+    package var mayBeOneConnections: Bool { self == .tokenUpdates }
+
     /// Whether it is what the service itself says, and not somebody on the way to it.
     package var isServicesWord: Bool {
         switch self {

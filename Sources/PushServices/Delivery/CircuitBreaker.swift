@@ -187,9 +187,12 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// A connection stands. Where it was for want of one that the service was left alone, the next push is the probe.
+    /// A connection stands. Where it was for want of one that the service was left alone, the next push is the probe; and
+    /// where it may have been for what one connection had seen, once.
     package mutating func connected(at now: MonotonicInstant) {
-        guard var trip, trip.probe == nil, trip.cause.isOverOnceConnected else { return }
+        guard var trip, trip.probe == nil,
+            trip.cause.isOverOnceConnected || trip.cause.mayBeOneConnections && trip.failedProbes == 0
+        else { return }
         trip.nextProbe = min(trip.nextProbe, now)
         self.trip = trip
     }
