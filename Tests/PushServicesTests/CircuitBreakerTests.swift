@@ -409,6 +409,74 @@ struct CircuitBreakerTests {
         #expect(bench.breaker.open?.cause == .unreachable)
     }
 
+    // MARK: Small print
+
+    @Test func `a probe that is merely answered makes the next pause no longer`() throws {
+        var bench = try Bench.open(.credentials)
+        for _ in 0..<3 {
+            bench.wait(.seconds(60))
+            let probe = try bench.probe()
+            #expect(bench.end(.answering, probe: probe) == nil)
+        }
+        bench.wait(.seconds(60))
+        _ = try bench.probe()
+    }
+
+    @Test func `a probe of which nothing was learned is followed by another at once`() throws {
+        var bench = try Bench.open(.credentials)
+        bench.wait(.seconds(60))
+        for _ in 0..<5 { bench.end(.unknown, probe: try bench.probe()) }
+        // None of them counted as one that failed.
+        bench.end(.refusing(.credentials), probe: try bench.probe())
+        bench.wait(.seconds(120))
+        _ = try bench.probe()
+    }
+
+    @Test func `a probe that does not come back makes the next pause longer`() throws {
+        var bench = try Bench.open(.credentials)
+        bench.wait(.seconds(60))
+        _ = try bench.probe()
+        bench.wait(.seconds(60))
+        _ = try bench.probe()
+        bench.wait(.seconds(119))
+        guard case .refuse = bench.admit() else { throw NoProbe() }
+        bench.wait(.seconds(1))
+        _ = try bench.probe()
+    }
+
+    @Test func `what an outage was called before a sign of life is not what the next one is called`() {
+        var bench = Bench()
+        bench.end(.ailing(.unreachable), 1)
+        bench.end(.answering, 2)
+        for phone in 1...10 { _ = bench.admit(phone) }
+        bench.wait(.seconds(2))
+        #expect(bench.breaker.admit(phone: 11, at: bench.now, lot: bench.lot).change == .opened(.timeout))
+    }
+
+    @Test func `refusals before somebody acted do not count after it`() {
+        var bench = Bench()
+        for phone in 1...2 { #expect(bench.end(.refusing(.credentials), phone) == nil) }
+        #expect(bench.breaker.startAnew(at: bench.now) == nil)
+        for phone in 3...4 { #expect(bench.end(.refusing(.credentials), phone) == nil) }
+        #expect(bench.end(.refusing(.credentials), 5) == .opened(.credentials))
+        #expect(bench.breaker.startAnew(at: bench.now) == .closed(.credentials, after: .zero))
+        #expect(bench.breaker.isCalm)
+    }
+
+    @Test func `a phone of which one push ended waits from then on, if more of its pushes wait`() {
+        var bench = Bench()
+        for phone in 1...10 { for _ in 0..<2 { _ = bench.admit(phone) } }
+        bench.wait(.milliseconds(1900))
+        // Nothing is learned of one of its pushes: the other one has waited since now, for all one knows.
+        bench.end(.unknown, 10)
+        bench.wait(.milliseconds(200))
+        #expect(bench.admit(11) == .pass)
+        bench.wait(.milliseconds(1800))
+        #expect(bench.breaker.admit(phone: 12, at: bench.now, lot: bench.lot).change == .opened(.timeout))
+    }
+
+    // MARK: Connections
+
     @Test func `what may have been about one connection is tried by another one at once, and then no sooner for more`()
         throws
     {

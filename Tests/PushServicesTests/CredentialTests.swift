@@ -86,6 +86,21 @@ struct ProviderTokenTests {
         #expect(source.current() == second)
     }
 
+    @Test func `one that Apple does not take is replaced by one other after twenty minutes, which then lasts`() {
+        let source = source()
+        let first = source.current()
+        source.holdBack()
+        time.advance(by: .seconds(20 * 60 - 1))
+        #expect(source.current() == first)
+        time.advance(by: .seconds(1))
+        let second = source.current()
+        #expect(second != first)
+        time.advance(by: .seconds(50 * 60 - 1))
+        #expect(source.current() == second)
+        time.advance(by: .seconds(1))
+        #expect(source.current() != second)
+    }
+
     @Test func `it does not print`() {
         let token = source().current()
         #expect("\(token)" == "(provider token)")

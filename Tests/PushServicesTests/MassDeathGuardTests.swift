@@ -85,6 +85,29 @@ struct MassDeathGuardTests {
         #expect(guardian.allowsForgetting(Self.device(), at: later))
     }
 
+    @Test func `the deaths of ten minutes count together, in whichever minute`() {
+        let guardian = MassDeathGuard()
+        for minute in 0..<10 {
+            let now = Self.start.advanced(by: .seconds(60 * minute + 30))
+            for number in 0..<2 { _ = guardian.allowsForgetting(Self.device(number: number), at: now) }
+            for _ in 0..<4 { guardian.noteLiving(Self.device(), at: now) }
+            #expect(guardian.isSuspicious(.ios, at: now) == (minute == 9))
+        }
+    }
+
+    @Test func `what was lonely ten minutes ago makes one more phone no sign`() {
+        let guardian = MassDeathGuard()
+        for number in 0..<3 { _ = guardian.allowsForgetting(Self.device(number: number), at: Self.start) }
+        #expect(guardian.isSuspicious(.ios, at: Self.start))
+        let later = Self.start.advanced(by: .seconds(600))
+        for number in 10..<12 {
+            _ = guardian.allowsForgetting(Self.device(number: number), at: later)
+            #expect(!guardian.isSuspicious(.ios, at: later))
+        }
+        _ = guardian.allowsForgetting(Self.device(number: 12), at: later)
+        #expect(guardian.isSuspicious(.ios, at: later))
+    }
+
     // MARK: Credentials that are replaced
 
     @Test func `what other credentials reach says nothing about these, neither before nor after they came`() {

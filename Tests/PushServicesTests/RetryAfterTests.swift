@@ -19,7 +19,8 @@ struct RetryAfterTests {
 
     @Test(arguments: [
         "", " ", "-1", "+1", "1.5", "1s", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 32 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 1994 24:00:00 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     ])
     func `anything else counts as absent`(_ field: String) {
         #expect(RetryAfter.duration(field, at: Self.now) == nil)
@@ -32,6 +33,8 @@ struct RetryAfterTests {
     @Test(arguments: [
         ("Thu, 01 Jan 1970 00:00:00 GMT", Int64(0)), ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600_000),
         ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400_000), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000),
+        // A leap second is the first of the next minute.
+        ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800_000), ("Sat, 31 Dec 2016 23:59:59 GMT", 1_483_228_799_000),
         ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200_000), ("Wed, 01 Mar 0000 00:00:00 GMT", -62_162_035_200_000),
     ])
     func `a date is the moment it names`(_ text: String, _ milliseconds: Int64) {

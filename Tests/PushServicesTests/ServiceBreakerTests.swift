@@ -115,6 +115,69 @@ struct ServiceBreakerTests {
         #expect(google.log.changes.count == (row.phones == nil ? 0 : 1))
     }
 
+    // MARK: Silence, and what ends a refusal
+
+    /// A breaker by itself, for pushes that wait.
+    private static func bare() -> (breaker: ServiceBreaker, log: BreakerLog, time: SetClocks) {
+        let log = BreakerLog()
+        return (ServiceBreaker(.apns, observer: log), log, SetClocks())
+    }
+
+    @Test func `pushes that all wait open it though none has failed, and one answer in time keeps it shut`() {
+        for isAnswered in [false, true] {
+            let (breaker, log, time) = Self.bare()
+            var first: ServiceBreaker.Pass?
+            for _ in 0..<40 {
+                for phone in 1...10 {
+                    if case .admitted(let pass) = breaker.admit(phone: phone, at: time.clocks.monotonic()) {
+                        first = first ?? pass
+                    }
+                }
+                time.advance(by: .milliseconds(100))
+                guard isAnswered, let pass = first else { continue }
+                breaker.conclude(pass, .answering, phone: 1, at: time.clocks.monotonic())
+            }
+            #expect(log.changes == (isAnswered ? [] : [.opened(.timeout)]))
+            #expect((breaker.open != nil) == !isAnswered)
+        }
+    }
+
+    @Test func `a silence that an answer has ended begins anew with the next push`() {
+        let (breaker, log, time) = Self.bare()
+        guard case .admitted(let pass) = breaker.admit(phone: 0, at: time.clocks.monotonic()) else { return }
+        breaker.conclude(pass, .accepting, phone: 0, at: time.clocks.monotonic())
+        time.advance(by: .seconds(3600))
+        // After an hour's rest these are the first, and nobody waits yet.
+        for phone in 1...100 { _ = breaker.admit(phone: phone, at: time.clocks.monotonic()) }
+        time.advance(by: .milliseconds(999))
+        for phone in 1...100 { _ = breaker.admit(phone: phone, at: time.clocks.monotonic()) }
+        #expect(log.changes.isEmpty && breaker.open == nil)
+    }
+
+    @Test func `a connection that stands has the next push try, and somebody who acts ends all`() throws {
+        for isByConnection in [true, false] {
+            let (breaker, log, time) = Self.bare()
+            for phone in 1...3 { breaker.connectionRefused(.untrusted, connection: phone, at: time.clocks.monotonic()) }
+            #expect(log.changes == [.opened(.untrusted)])
+            guard case .refused = breaker.admit(phone: 1, at: time.clocks.monotonic()) else {
+                Issue.record("it is open")
+                return
+            }
+            if isByConnection {
+                breaker.connected(at: time.clocks.monotonic())
+            } else {
+                breaker.startAnew(at: time.clocks.monotonic())
+                #expect(log.changes.last == .closed(.untrusted, after: .zero))
+            }
+            guard case .admitted(let pass) = breaker.admit(phone: 1, at: time.clocks.monotonic()) else {
+                Issue.record("the next push goes")
+                return
+            }
+            breaker.conclude(pass, .accepting, phone: 1, at: time.clocks.monotonic())
+            #expect(log.changes == [.opened(.untrusted), .closed(.untrusted, after: .zero)])
+        }
+    }
+
     @Test func `a stranger's phones of another project close Google's way to nobody`() async {
         let google = ScriptedService.google { _, _ in answer(200) }
         #expect(await google.push() == .accepted)

@@ -35,6 +35,18 @@ struct SuspensionTests {
         #expect(google.endpoint.calls.count == 2)
     }
 
+    @Test func `an access token that ends soon serves on while the next one is asked for, and nobody waits`() async {
+        let google = ScriptedService.google { _, _ in answer(200) }
+        #expect(await google.push() == .accepted)
+        google.time.advance(by: .seconds(3600 - 300))
+        // Whoever comes goes on with the old one; the next one may be there for some of them.
+        #expect(await pushAtOnce(20, by: google).allSatisfy { $0 == .accepted })
+        while google.endpoint.calls.count < 2 { await Task.yield() }
+        google.time.advance(by: .seconds(3600 - 301))
+        #expect(await pushAtOnce(20, by: google).allSatisfy { $0 == .accepted })
+        #expect(google.endpoint.calls.count == 2)
+    }
+
     @Test func `a breaker that was open lets one push try, and not all who come`() async {
         let apple = ScriptedService.apple { _, _ in refusal(400, "BadTopic") }
         for phone in 1...3 { _ = await apple.push(to: phone) }

@@ -169,6 +169,15 @@ struct ForgettingTests {
         #expect(scene.store.knows(new))
     }
 
+    @Test func `a phone that came back at the very moment of its death is kept, and the push has failed`() async throws
+    {
+        let scene = Scene(ios: ScriptedService(.ios, .unregistered(.stated(since: SetClocks().wall))))
+        let capability = try await scene.registered()
+        #expect(await scene.push(capability) == .upstreamFailed(.rejected, retryAfter: .seconds(60)))
+        #expect(scene.store.knows(capability))
+        #expect(scene.counted() == ["registered ios": 1, "failed ios": 1])
+    }
+
     @Test func `a registration made while the push was under way is kept`() async throws {
         let late = Mutex<Capability?>(nil)
         let box = Mutex<Scene?>(nil)
