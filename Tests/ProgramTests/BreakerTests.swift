@@ -258,7 +258,8 @@ struct BreakerTests {
                 #expect(answer.summary == "502 upstream_failed provider_throttled")
                 #expect(answer.retryAfter.map { (1200...1440).contains($0) } == true)
             }
-            #expect(scene.requests(.apnsProduction) == 4)
+            // Three phones, and once more by the connection that took the refused one's place, if that stands by then.
+            #expect((4...5).contains(scene.requests(.apnsProduction)))
             #expect(scene.stage.simulator.books().providerTokens == 1)
         }
     }
