@@ -32,7 +32,7 @@ package struct TrustedProxies: Sendable, Equatable {
     /// A `CF-Connecting-IP` that stands in several lines or is no address is passed over, and the next header is tried:
     /// whoever can spoil it could as well have left it out, so this gives nobody anything new.
     package func client(peer: ClientAddress, headerValues: (String) -> [String]) -> ClientAddress {
-        guard isTrusting, blocks.isEmpty || isTrusted(peer) else { return peer }
+        guard believes(peer) else { return peer }
         for header in headers {
             let values = headerValues(header.rawValue)
             let named =
@@ -44,6 +44,9 @@ package struct TrustedProxies: Sendable, Equatable {
         }
         return peer
     }
+
+    /// Whether this peer's forwarding headers count.
+    package func believes(_ peer: ClientAddress) -> Bool { isTrusting && (blocks.isEmpty || isTrusted(peer)) }
 
     private func isTrusted(_ address: ClientAddress) -> Bool {
         blocks.contains { $0.contains(address) }

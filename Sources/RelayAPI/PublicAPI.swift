@@ -84,10 +84,15 @@ package final class PublicAPI: HTTPRequestHandler {
     }
 
     private func client(of request: HTTPRequest) -> ClientAddress {
-        if request.hasNotedHeader { observer.ignoredForwarding() }
-        return proxies.client(peer: ClientAddress(high: request.peer.high, low: request.peer.low)) {
-            request.values(of: $0)
-        }
+        let peer = ClientAddress(high: request.peer.high, low: request.peer.low)
+        if isForwardedInVain(request, by: peer) { observer.ignoredForwarding() }
+        return proxies.client(peer: peer) { request.values(of: $0) }
+    }
+
+    /// Whether a header says whose request it is, and nobody believes it: because no proxy is trusted, or not this one.
+    private func isForwardedInVain(_ request: HTTPRequest, by peer: ClientAddress) -> Bool {
+        guard proxies.isTrusting, !proxies.believes(peer) else { return request.hasNotedHeader }
+        return proxies.headers.contains { !request.values(of: $0.rawValue).isEmpty }
     }
 
     // MARK: The three that wait
@@ -131,6 +136,6 @@ package protocol RefusalObserver: Sendable {
     func refused(_ refusal: Refusal)
     /// The system gave no descriptor, or no memory, for another connection.
     func couldNotAccept(_ errno: Int32)
-    /// A request says that a proxy passed it on, and no proxy is believed. Called for each such request.
+    /// A request says that a proxy passed it on, and whoever sent it is not believed. Called for each such request.
     func ignoredForwarding()
 }

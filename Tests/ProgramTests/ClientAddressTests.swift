@@ -30,27 +30,44 @@ struct ClientAddressTests {
         #expect(try await statuses(["TRUSTED_PROXIES": "127.0.0.0/8"], Array(requests.prefix(2))) == [201, 429])
     }
 
-    @Test func `a forwarding header that nobody believes is told of once, without what it says`() async throws {
-        for isTrusting in [false, true] {
-            let settings = isTrusting ? ["TRUST_PROXY": "true", "TRUSTED_PROXIES": "127.0.0.1"] : [:]
-            try await Stage.run(settings) { stage in
-                let (_, capability) = try await stage.newPhone()
-                #expect(try await stage.relay.push(capability).status == 202)
-                #expect(!stage.relay.process.record.outputText.contains("forwarded_ignored"))
-                // Each has a connection of its own, which goes to any of the loops.
-                for number in 0..<20 {
-                    let header = number % 2 == 0 ? Self.cloudflare("1.2.3.4") : Self.forwarded("1.2.3.5")
-                    #expect(try await stage.relay.push(capability, headers: header).status == 202)
-                    let answer = try await stage.relay.tryToRegister(SimulatedPhone(.ios), headers: header)
-                    #expect(answer.status == 201)
-                }
-                let output = await stage.relay.end().outputText
-                let lines = output.split(separator: "\n").filter { $0.contains("event=forwarded_ignored") }
-                #expect(lines.count == (isTrusting ? 0 : 1))
-                #expect(
-                    lines.allSatisfy { $0.contains("level=warning") && $0.contains("TRUST_PROXY and TRUSTED_PROXIES") })
-                #expect(!output.contains("1.2.3."))
+    @Test(arguments: [
+        (Trust("nobody", [:]), 1), (Trust("the peer", ["TRUST_PROXY": "true", "TRUSTED_PROXIES": "127.0.0.1"]), 0),
+        (Trust("anybody", ["TRUST_PROXY": "true"]), 0),
+        (Trust("another address than the proxy's", ["TRUST_PROXY": "true", "TRUSTED_PROXIES": "10.42.0.0/16"]), 1),
+    ])
+    func `a forwarding header that nobody believes is told of once, without what it says`(
+        trust: Trust, lines: Int
+    ) async throws {
+        try await Stage.run(trust.settings) { stage in
+            let (_, capability) = try await stage.newPhone()
+            #expect(try await stage.relay.push(capability).status == 202)
+            #expect(!stage.relay.process.record.outputText.contains("forwarded_ignored"))
+            // Each has a connection of its own, which goes to any of the loops.
+            for number in 0..<20 {
+                let header = number % 2 == 0 ? Self.cloudflare("1.2.3.4") : Self.forwarded("1.2.3.5")
+                #expect(try await stage.relay.push(capability, headers: header).status == 202)
+                let answer = try await stage.relay.tryToRegister(SimulatedPhone(.ios), headers: header)
+                #expect(answer.status == 201)
             }
+            let output = await stage.relay.end().outputText
+            let told = output.split(separator: "\n").filter { $0.contains("event=forwarded_ignored") }
+            #expect(told.count == lines)
+            #expect(
+                told.allSatisfy {
+                    $0.contains("level=warning") && $0.contains("TRUST_PROXY") && $0.contains("TRUSTED_PROXIES")
+                })
+            #expect(!output.contains("1.2.3."))
+        }
+    }
+
+    /// Whom a relay believes.
+    struct Trust: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var settings: [String: String]
+
+        init(_ whom: String, _ settings: [String: String]) {
+            testDescription = whom
+            self.settings = settings
         }
     }
 

@@ -92,11 +92,15 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
             LogField("detail", "connections wait until others close: raise ulimit -n (LimitNOFILE=), or make memory"))
     }
 
-    /// A request came with a forwarding header, and no proxy is believed. Whose address it named is nobody's business.
+    /// A request came with a forwarding header from somebody who is not believed. Whose addresses these are is nobody's
+    /// business.
     func ignoredForwarding() {
         log.write(
             .warning, "forwarded_ignored",
-            LogField("detail", "if a proxy of yours sends it, set TRUST_PROXY and TRUSTED_PROXIES"))
+            LogField(
+                "detail",
+                "if a proxy of yours sends it, set TRUST_PROXY, and its address in TRUSTED_PROXIES; till then all share a limit"
+            ))
     }
 
     /// Something happened to a connection to a push service.
