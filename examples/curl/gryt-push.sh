@@ -8,7 +8,9 @@
 # The relay is $RELAY, such as https://push.gryt.chat. KEY is base64url of the 32 bytes that phone and server share.
 # $PATIENCE is for how many seconds a push is worth being repeated (60).
 #
-# openssl's command line has no AES-GCM, so the preview is sealed by the program of this repository that can.
+# openssl's command line has no AES-GCM, so the preview is sealed by the program of this repository that can: push-simulator,
+# which has to be on PATH (.build/release, after scripts/demo). It takes capability and key as arguments, as this script does,
+# and every user of the machine may read those: well enough for a simulator's phone, and not for a real one's.
 
 set -euo pipefail
 relay=${RELAY:-http://127.0.0.1:8080}
@@ -29,7 +31,7 @@ ask() {
 # A member of $body: the relay's answers are flat.
 member() { sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/p" <<<"$body"; }
 
-# The capability is a secret: it comes from a file descriptor, not from the command line that everybody may read.
+# The capability is a secret. Curl gets it from a file descriptor, as a server should do it, and not on its command line.
 authorized() { ask --config <(printf 'header = "Authorization: Bearer %s"\n' "$1") "${@:2}"; }
 
 ring() {
