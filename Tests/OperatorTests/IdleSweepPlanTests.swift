@@ -12,13 +12,16 @@ struct IdleSweepPlanTests {
         var wall = WallInstant(milliseconds: 1_790_000_000_000)
         var now = MonotonicInstant(nanoseconds: 5_000_000_000)
         var accepted: MonotonicInstant?
+        var idleDays = 120
 
         mutating func wait(_ duration: Duration) {
             wall = wall.advanced(by: duration)
             now = now.advanced(by: duration)
         }
 
-        mutating func isDue() -> Bool { plan.isDue(wall: wall, lastAccepted: accepted, at: now) }
+        mutating func isDue() -> Bool {
+            plan.isDue(idleDays: idleDays, wall: wall, lastAccepted: accepted, at: now)
+        }
     }
 
     @Test func `before a push was accepted nobody is dropped, however long the relay runs`() {
@@ -55,6 +58,22 @@ struct IdleSweepPlanTests {
         bench.accepted = bench.now
         #expect(bench.isDue() == false)
         bench.wait(.seconds(1))
+        #expect(bench.isDue() == false)
+        bench.accepted = bench.now
+        #expect(bench.isDue() == true)
+    }
+
+    @Test func `a clock that was set while nothing was ever idle has to be proven anew all the same`() {
+        var bench = Bench()
+        bench.idleDays = 0
+        bench.accepted = bench.now
+        #expect(bench.isDue() == false)
+        bench.wait(.seconds(1))
+        bench.wall = bench.wall.advanced(by: .seconds(86_400) * 365)
+        #expect(bench.isDue() == false)
+        // What makes it idle comes with a reload.
+        bench.idleDays = 120
+        bench.wait(.seconds(5400))
         #expect(bench.isDue() == false)
         bench.accepted = bench.now
         #expect(bench.isDue() == true)

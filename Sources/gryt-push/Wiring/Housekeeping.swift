@@ -151,11 +151,10 @@ actor Housekeeping {
     }
 
     private func maySweep() -> Bool {
-        guard idleDays > 0 else { return false }
         let accepted = Platform.allCases.compactMap { credentials.metrics.lastSuccess($0) }.max()
         return sweepPlan.isDue(
-            wall: clocks.wall(), lastAccepted: accepted.map { MonotonicInstant(nanoseconds: $0) },
-            at: clocks.monotonic())
+            idleDays: idleDays, wall: clocks.wall(),
+            lastAccepted: accepted.map { MonotonicInstant(nanoseconds: $0) }, at: clocks.monotonic())
     }
 
     private func sweep() async {

@@ -17,16 +17,21 @@ struct IdleSweepPlan: Sendable {
     private var provenFrom = MonotonicInstant(nanoseconds: .min)
     private var sweptAt: MonotonicInstant?
 
-    /// Whether to look now. To be asked every few seconds; at a yes the next is an hour away.
+    /// Whether to look now. To be asked every few seconds, also while nothing is ever idle: a step of the clock that nobody
+    /// has seen would leave it proven by what was before. At a yes the next is an hour away.
     ///
-    /// - Parameter lastAccepted: when a push service last accepted a push of this process's.
-    mutating func isDue(wall: WallInstant, lastAccepted: MonotonicInstant?, at now: MonotonicInstant) -> Bool {
+    /// - Parameters:
+    ///   - idleDays: after so many days a capability is idle; 0 is never.
+    ///   - lastAccepted: when a push service last accepted a push of this process's.
+    mutating func isDue(
+        idleDays: Int, wall: WallInstant, lastAccepted: MonotonicInstant?, at now: MonotonicInstant
+    ) -> Bool {
         let lead = Duration.milliseconds(wall.milliseconds) - .nanoseconds(now.nanoseconds)
         if let before = self.lead, lead - before > Self.notableStep || before - lead > Self.notableStep {
             provenFrom = now.advanced(by: Self.credentialLife)
         }
         self.lead = lead
-        guard let lastAccepted, lastAccepted >= provenFrom else { return false }
+        guard idleDays > 0, let lastAccepted, lastAccepted >= provenFrom else { return false }
         if let sweptAt, now.duration(since: sweptAt) < Self.interval { return false }
         sweptAt = now
         return true
