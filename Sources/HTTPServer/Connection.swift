@@ -27,6 +27,8 @@ final class Connection {
     /// The rest of an answer that the socket did not take whole. What it has not taken yet begins at `written`.
     var output: [UInt8] = []
     var written = 0
+    /// When the socket last took some of it, as ``ServerLoop/time`` has it.
+    var tookAt = Duration.zero
     /// Whether a request of its own is counted as being in flight.
     var isCounted = false
     /// Whether the connection ends with the answer that is on its way.

@@ -172,6 +172,7 @@ extension ServerLoop {
         guard sent < bytes.count else { return answered(connection) }
         connection.output = Array(bytes[sent...])
         connection.enter(.writing, at: time)
+        connection.tookAt = connection.since
         connection.watcher?.watchWrites(true)
         // Who does not read need not be read from.
         connection.watcher?.watchReads(false)
@@ -181,6 +182,7 @@ extension ServerLoop {
     func writable(_ connection: Connection) {
         guard connection.phase == .writing else { return }
         guard let sent = transmit(connection.output, from: connection.written, on: connection) else { return }
+        if sent > connection.written { connection.tookAt = time }
         connection.written = sent
         guard sent == connection.output.count else { return }
         connection.output = []

@@ -107,7 +107,8 @@ import EventLoops
     func part() { isParting = true }
 
     /// Lets every connection go as soon as it owes no answer. A request that is still being received has
-    /// ``drainGrace`` to arrive, or any stranger could hold a drain up by half a request.
+    /// ``drainGrace`` to arrive, or any stranger could hold a drain up by half a request; and an answer that its peer does
+    /// not read goes no further after as long, or anybody could by reading nothing.
     func drain() {
         stopAccepting()
         guard !isDraining else { return }
@@ -236,7 +237,7 @@ import EventLoops
 
     // MARK: Time-outs
 
-    /// What a request that is being received gets when a drain begins.
+    /// What a request that is being received gets when a drain begins, and a peer to take some more of its answer.
     private static let drainGrace = Duration.milliseconds(500)
     /// How long a peer may take to read its last answer and close.
     private static let patience = Duration.seconds(2)
@@ -275,7 +276,8 @@ import EventLoops
                     answerLast(connection, with: handler.refusal(.shuttingDown, of: nil))
                 }
             case .writing:
-                if age > configuration.idleTimeout { close(connection) }
+                let isStuck = isDraining && now - max(drainBegan, connection.tookAt) > Self.drainGrace
+                if age > configuration.idleTimeout || isStuck { close(connection) }
             case .lingering:
                 if age > (isDraining || connection.isRefused ? Self.shortPatience : Self.patience) {
                     close(connection)

@@ -6,9 +6,13 @@
 final class RawClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
+    /// How long it waits before each reading of 64 KiB at most, in microseconds.
+    var pause: UInt32 = 0
 
     /// Connects to a port of 127.0.0.1, or of ::1. Whatever takes longer than ten seconds fails.
-    init(port: UInt16, family: AddressFamily = .four) throws {
+    ///
+    /// - Parameter receiveBuffer: of what it does not read the system keeps some so many bytes; nil leaves it to the system.
+    init(port: UInt16, family: AddressFamily = .four, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(family == .four ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
         var patience = timeval(tv_sec: 10, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -16,6 +20,7 @@ final class RawClient {
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
         var one: Int32 = 1
         unsafe _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+        if var receiveBuffer { unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
         let connected: Int32
         if family == .four {
             var address = sockaddr_in()
@@ -128,6 +133,7 @@ final class RawClient {
     }
 
     private func fill() throws -> Bool {
+        if pause > 0 { usleep(pause) }
         var chunk = [UInt8](repeating: 0, count: 65536)
         let count = unsafe chunk.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw ClientError.cannotReceive(errno) }

@@ -27,6 +27,48 @@ struct StrangerTests {
         #expect(handler.refused.withLock { $0 } == [.shuttingDown])
     }
 
+    @Test(arguments: [(1, 4_000_000), (100, 100_000)])
+    func `a drain does not wait for a sender that reads nothing of its answers`(
+        requests: Int, length: Int
+    ) async throws {
+        let page = String(repeating: "x", count: length)
+        let handler = TestHandler { _, _ in .text(page) }
+        try await withServer(handler) { port, server in
+            let client = try await onOwnThread {
+                let client = try Client(port: port, receiveBuffer: 4096)
+                try client.raw.send(String(repeating: "GET / HTTP/1.1\r\nHost: x\r\n\r\n", count: requests))
+                // What it could read is there, and it does not.
+                #expect(client.raw.hasNews(within: 10_000))
+                return client
+            }
+            #expect(await server.exchangesInFlight == 1)
+            #expect(await server.drain(within: .seconds(10)) == 0)
+            _ = client
+        }
+    }
+
+    @Test func `a sender that reads slowly is served whole by a drain`() async throws {
+        let page = String(repeating: "x", count: 6_000_000)
+        let handler = TestHandler { _, _ in .text(page) }
+        try await withServer(handler) { port, server in
+            let client = try await onOwnThread {
+                let client = try Client(port: port, receiveBuffer: 65_536)
+                try client.raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(client.raw.hasNews(within: 10_000))
+                return client
+            }
+            let began = ContinuousClock.now
+            async let left = server.drain(within: .seconds(30))
+            try await onOwnThread { () throws in
+                client.raw.pause = 20_000
+                #expect(try client.raw.response()?.body.utf8.count == page.utf8.count)
+            }
+            #expect(await left == 0)
+            // Far longer than it is waited for somebody who takes nothing.
+            #expect(ContinuousClock.now - began > .seconds(1))
+        }
+    }
+
     @Test func `a drain takes a request that ends in time`() async throws {
         try await withServer { port, server in
             let client = try await onOwnThread {
@@ -150,7 +192,9 @@ struct StrangerTests {
 /// A client that goes from one thread to the next, never used by two at a time.
 private final class Client: @unchecked Sendable {
     let raw: RawClient
-    init(port: UInt16) throws { raw = try RawClient(port: port) }
+    init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+        raw = try RawClient(port: port, receiveBuffer: receiveBuffer)
+    }
 }
 
 /// Another actor of the server's loop.
