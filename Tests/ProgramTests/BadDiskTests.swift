@@ -90,6 +90,40 @@ struct BadDiskTests {
         }
     }
 
+    @Test func `a second signal ends a relay that waits for its disk, and says that counts are in doubt`() async throws
+    {
+        let directory = ScratchDirectory()
+        try await Stage.run { stage in
+            let relay = try await RelayUnderTest(stage.settings, in: directory)
+            let capability = try await relay.register(SimulatedPhone(.ios))
+            while directory.sqlite("SELECT count(*) FROM daily_count", in: "data/push.db") == "0\n" {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            let other = try await Holder(of: "data/push.db", in: directory, "BEGIN IMMEDIATE;")
+            for _ in 0..<3 { #expect(try await relay.push(capability).status == 202) }
+            let (port, process) = (relay.port, relay.process)
+            try await onOwnThread {
+                let idle = try RawClient(port: port)
+                process.signal(SIGTERM)
+                // Then nobody is left to be answered, and the counts are waited for, five seconds long.
+                #expect(try idle.isAtEnd())
+            }
+            process.signal(SIGTERM)
+            let record = await process.end()
+            #expect(record.status == 0)
+            #expect(record.outputText.contains("event=hurrying"))
+            #expect(record.outputText.contains("level=error event=counts_in_doubt "))
+            #expect(!record.outputText.contains("event=counts_lost"))
+            #expect(record.outputText.contains("event=stopped cut_short=0"))
+            await other.end()
+            // Nothing else was lost.
+            let next = try await RelayUnderTest(stage.settings, in: directory)
+            #expect(try await next.push(capability).status == 202)
+            await next.end()
+            #expect(directory.sqlite("PRAGMA integrity_check", in: "data/push.db") == "ok\n")
+        }
+    }
+
     @Test func `while another process holds the database pushes go on, and whoever writes may come again`() async throws
     {
         let directory = ScratchDirectory()

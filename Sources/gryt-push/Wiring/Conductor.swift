@@ -44,12 +44,18 @@ actor Conductor {
     private var door: SuccessionDoor?
     private var shutdownTimeout: Duration
     private var isDraining = false
+    private var isHurried = false
+    /// Armed by a hurry, while something is waited for that the disk may hold up.
+    private var patience: LoopTimer?
 
     /// How long, after the last answer, pushes may go on whose senders were told of a timeout before.
     static let longestSettling: Duration = .seconds(5)
     /// How long senders have to send one more request on a connection that they keep, where a service manager keeps the
     /// port and starts the next process only when this one has ended.
     static let longestPartingBeforeAGap: Duration = .seconds(2)
+
+    /// How long, once there is a hurry, the disk has for each of two things: the last counts, and the store's end.
+    static let hurriedPatience: Duration = .milliseconds(500)
 
     /// - Parameters:
     ///   - estate: what a successor gets.
@@ -146,9 +152,12 @@ actor Conductor {
     }
 
     /// Drains and ends: not ready any more, no new connections, everything in flight answered, counts written. A second
-    /// call hurries: what is still in flight is told that the relay is shutting down.
+    /// call hurries: what is still in flight is told that the relay is shutting down, and a disk that hangs, or that another
+    /// process keeps, holds the end up no longer than a second. The database bears an end at any moment.
     func drain(for cause: Cause) async -> Drained {
         if isDraining {
+            if !isHurried { patience?.arm(after: Self.hurriedPatience) }
+            isHurried = true
             for worker in parts.workers { await worker.hurry() }
             return .hurried
         }
@@ -181,13 +190,31 @@ actor Conductor {
         await withTaskGroup(of: Void.self) { group in
             for worker in parts.workers { group.addTask { await worker.settle(within: settling) } }
         }
-        await parts.housekeeping.end()
+        let housekeeping = parts.housekeeping
+        if await !finish({ await housekeeping.end() }) { report.countsInDoubt() }
         // It answers to the last, so that nobody takes a long drain for a crash.
         if case .asked = cause { await parts.operatorPort?.stop() }
         for worker in parts.workers { await worker.stop() }
         await parts.credentials.upstreams.fcm?.tokenPool.close()
-        await parts.database.close()
+        let database = parts.database
+        _ = await finish { await database.close() }
         return .finished(cutShort: cutShort)
+    }
+
+    /// Waits for something that the disk may hold up: to its end, or, once there is a hurry, for ``hurriedPatience``.
+    ///
+    /// - Returns: whether it has ended; if not, it goes on, and nobody waits for it.
+    private func finish(_ work: @escaping @Sendable () async -> Void) async -> Bool {
+        let (ends, said) = AsyncStream<Bool>.makeStream()
+        patience = loop.timer(for: self) { _ in said.yield(false) }
+        defer { patience = nil }
+        if isHurried { patience?.arm(after: Self.hurriedPatience) }
+        Task {
+            await work()
+            said.yield(true)
+        }
+        for await hasEnded in ends { return hasEnded }
+        return false
     }
 
     private func letGo(within duration: Duration, accepting: Bool) async {

@@ -179,6 +179,13 @@ struct OperatorReport: DeliveryObserver, AccessTokenObserver, BreakerObserver, P
         log.write(.error, "counts_lost", LogField("count", count))
     }
 
+    /// The relay was told to hurry while the last counts were on their way to a disk that did not take them.
+    func countsInDoubt() {
+        log.write(
+            .error, "counts_in_doubt",
+            LogField("detail", "told to hurry while the disk did not take them: the last counts may be lost"))
+    }
+
     /// What a push service thinks of the operator's credentials has changed.
     func credential(_ platform: Platform, _ state: CredentialSnapshot.State) {
         let field = LogField("platform", .label(platform))
