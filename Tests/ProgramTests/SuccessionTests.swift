@@ -252,6 +252,27 @@ struct SuccessionTests {
         await next.end()
     }
 
+    @Test func `one that has no descriptor left for its successor waits for one, and does not spin`() async throws {
+        let directory = ScratchDirectory()
+        let old = try await RelayUnderTest([:], in: directory)
+        #expect(shell("prlimit --pid \(old.process.id) --nofile=3:") == 0)
+        let began = ContinuousClock.now
+        async let next = RelayUnderTest(["TAKE_OVER_PORT": "true"], in: directory)
+        await old.logged("level=error event=accept_failed ")
+        // Less long than a successor waits.
+        try await Task.sleep(for: .seconds(1))
+        #expect(shell("prlimit --pid \(old.process.id) --nofile=1000:") == 0)
+        let tries = (ContinuousClock.now - began) / .milliseconds(100)
+        let record = await old.process.end()
+        #expect(record.status == 0)
+        let lines = record.outputText.split(separator: "\n").filter { $0.contains("event=accept_failed ") }
+        #expect(lines.first?.contains(#"reason="Too many open files""#) == true)
+        // At the end, how many times it was in vain.
+        let heldBack = lines.last?.split(separator: "held_back=").last.flatMap { Int($0) } ?? 0
+        #expect((1..<Int(1.1 * tries + 5)).contains(heldBack))
+        await (try next).end()
+    }
+
     @Test func `the operator's port changes hands too`() async throws {
         let directory = ScratchDirectory()
         let old = try await OperatedRelay([:], in: directory)

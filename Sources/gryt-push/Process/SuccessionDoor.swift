@@ -8,9 +8,11 @@ final class SuccessionDoor {
     private let loop: EventLoop
     private var estate: Estate?
     private var watcher: DescriptorWatcher?
+    private var pauseTimer: LoopTimer?
     private var visitors: [Visitor] = []
     private let succeeded: (pid_t) -> Void
     private let told: (Event, pid_t) -> Void
+    private let couldNotAccept: (Int32) -> Void
 
     /// What happens at the door.
     enum Event {
@@ -22,19 +24,24 @@ final class SuccessionDoor {
 
     /// More at once than there is any reason for.
     private static let mostVisitors = 8
+    /// How long nobody is heard when the system has no descriptors or no memory left: whoever knocks goes on knocking.
+    private static let pause = Duration.milliseconds(100)
 
     /// Makes one that nobody can knock at yet. Loop thread.
     ///
     /// - Parameters:
     ///   - estate: what a successor is given; its door is where it knocks.
     ///   - told: hears what happens, for the log.
+    ///   - couldNotAccept: hears, by the system's number, why somebody who knocks waits.
     ///   - succeeded: called once, with the process that serves from now on.
     init(
-        on loop: EventLoop, estate: Estate, told: @escaping (Event, pid_t) -> Void, succeeded: @escaping (pid_t) -> Void
+        on loop: EventLoop, estate: Estate, told: @escaping (Event, pid_t) -> Void,
+        couldNotAccept: @escaping (Int32) -> Void, succeeded: @escaping (pid_t) -> Void
     ) {
         self.loop = loop
         self.estate = estate
         self.told = told
+        self.couldNotAccept = couldNotAccept
         self.succeeded = succeeded
     }
 
@@ -46,12 +53,14 @@ final class SuccessionDoor {
         let watcher = DescriptorWatcher(on: loop, descriptor: door.number) { [unowned self] in answer() }
         watcher.watchReads(true)
         self.watcher = watcher
+        pauseTimer = LoopTimer(on: loop) { [unowned self] in self.watcher?.watchReads(true) }
     }
 
     /// Gives the estate up: nobody is let in any more, and what nobody else has is gone.
     func close() {
         watcher?.cancel()
         watcher = nil
+        pauseTimer = nil
         estate = nil
     }
 
@@ -59,7 +68,7 @@ final class SuccessionDoor {
         guard let door = estate?.door else { return }
         // What is accepted blocks, whatever the door does.
         let number = accept(door.number, nil, nil)
-        guard number >= 0 else { return }
+        guard number >= 0 else { return pauseIfFull(errno) }
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         _ = fcntl(number, F_SETFL, O_NONBLOCK)
         let conversation = OwnedDescriptor(number)
@@ -72,6 +81,14 @@ final class SuccessionDoor {
         }
         visitor.watcher?.watchReads(true)
         visitors.append(visitor)
+    }
+
+    /// The door stays ready as long as somebody knocks; looked at again at once it would take a core for itself.
+    private func pauseIfFull(_ code: Int32) {
+        guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) else { return }
+        couldNotAccept(code)
+        watcher?.watchReads(false)
+        pauseTimer?.arm(after: Self.pause)
     }
 
     private func hear(_ visitor: Visitor) {

@@ -95,7 +95,8 @@ actor Conductor {
         guard let estate else { return true }
         let report = report
         let door = SuccessionDoor(
-            on: loop, estate: estate, told: { report.atDoor($0, $1) }, succeeded: { succeeded($0) })
+            on: loop, estate: estate, told: { report.atDoor($0, $1) },
+            couldNotAccept: { report.couldNotAccept($0) }, succeeded: { succeeded($0) })
         door.open()
         self.door = door
         return true
