@@ -47,11 +47,13 @@ enum StatsTable {
                 case .sent: total.count.kind.flatMap { columns.firstIndex(of: $0.rawValue) }
                 case .registered, .gone, .failed: columns.firstIndex(of: total.count.event.rawValue)
                 }
-            if let column { numbers[total.count.platform][column] += total.n }
+            if let column { numbers[total.count.platform][column].addSaturating(total.n) }
         }
 
         var cells: [String] {
-            let pushes = Platform.allCases.reduce(0) { $0 + numbers[$1].prefix(Kind.allCases.count).reduce(0, +) }
+            let pushes = Platform.allCases.reduce(into: 0) { sum, platform in
+                for number in numbers[platform].prefix(Kind.allCases.count) { sum.addSaturating(number) }
+            }
             return [String(pushes)] + Platform.allCases.flatMap { numbers[$0].map { String($0) } }
         }
     }
