@@ -15,15 +15,19 @@ struct DescriptorPlan: Equatable {
     /// What each loop has: its machinery, its sockets and its database, eight in all, and up to four connections to each of
     /// three push services, for a draining one and an old one stand beside their successors for a while.
     private static let ownOfLoop = 24
+    /// What a socket has that is one more than there are loops, as a relay with more of them may leave: its descriptor, and
+    /// that of its server.
+    private static let ownOfFurtherServer = 2
     /// With fewer for connections it is not worth a start.
     private static let fewestConnections = 8
 
     /// The fewest open files that so many loops can do with.
     static func fewest(loops: Int) -> Int { own + ownOfLoop * loops + fewestConnections }
 
-    /// Shares out what may be open, which is ``fewest(loops:)`` at least.
+    /// Shares out what may be open, which is ``fewest(loops:)`` at least. There is a server for each loop, and for each socket.
     init(openFiles: Int, loops: Int, servers: Int, hasOperatorPort: Bool) {
-        let spare = max(Self.fewestConnections, openFiles - Self.own - Self.ownOfLoop * loops)
+        let left = max(Self.fewestConnections, openFiles - Self.own - Self.ownOfLoop * loops)
+        let spare = left - Self.ownOfFurtherServer * max(0, servers - loops)
         operatorConnections = min(64, max(2, spare / 16))
         refusalRoom = min(256, max(1, spare / 8 / servers))
         let forOperator = hasOperatorPort ? operatorConnections + Self.operatorRefusalRoom : 0
