@@ -9,6 +9,7 @@ private actor Resident {
     private var timer: LoopTimer?
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var turnsEnded = 0
+    private(set) var timesFired = 0
 
     init(on loop: EventLoop) { self.loop = loop }
 
@@ -22,6 +23,7 @@ private actor Resident {
     }
 
     private func fired() {
+        timesFired += 1
         for waiter in waiters { waiter.resume() }
         waiters = []
     }
@@ -62,7 +64,11 @@ struct EventLoopTests {
     @Test func `a timer fires once armed and its actor is woken`() async throws {
         let loop = try EventLoop(name: "test")
         try loop.start()
-        await Resident(on: loop).wait(.milliseconds(1))
+        let resident = Resident(on: loop)
+        await resident.wait(.milliseconds(1))
+        // As long again and longer: it would have fired once more.
+        await Resident(on: loop).wait(.milliseconds(50))
+        #expect(await resident.timesFired == 1)
         loop.stopAndJoin()
     }
 

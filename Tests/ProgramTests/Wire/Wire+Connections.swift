@@ -20,10 +20,13 @@ extension Wire {
         .closed("HTTP/1.0, kept and closed", "GET /healthz HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", "200"),
 
         .pushed(
-            "an expected body that comes at once", "\(push)Expect: 100-continue\r\nContent-Length: 13\r\n\r\n\(body)"),
+            "an expected body that comes at once", "\(push)Expect: 100-continue\r\nContent-Length: 13\r\n\r\n\(body)"
+        )
+        .invited,
         .pushed(
             "expected chunks that come at once",
-            "\(push)Expect: 100-Continue\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"),
+            "\(push)Expect: 100-Continue\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"
+        ).invited,
         .open("an expectation without a body", "\(get)Expect: 100-continue\r\n\r\n", "200"),
         .closed(
             "an expectation in HTTP/1.0",

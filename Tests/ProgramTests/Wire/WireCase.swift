@@ -13,6 +13,9 @@ struct WireCase: Sendable, CustomTestStringConvertible {
     let ending: Ending
     /// How many pushes are asked of the push service.
     let pushes: Int
+    /// How many times a sender is told to go on (`100 Continue`) whose bytes come one by one. Told once or never it has
+    /// sent the body by then; sent in one piece the body is never asked for.
+    var invitations = 0
     /// Whether the first answer is one to a HEAD.
     var toHead = false
     /// Whether the sender ends its side after the last byte.
@@ -56,6 +59,13 @@ struct WireCase: Sendable, CustomTestStringConvertible {
     static func cutShort(_ name: String, _ text: String) -> WireCase {
         var row = WireCase(name, Array(text.utf8), [], .closed)
         row.endsWriting = true
+        return row
+    }
+
+    /// The same, the body being one that may be asked for.
+    var invited: WireCase {
+        var row = self
+        row.invitations = 1
         return row
     }
 
