@@ -97,8 +97,8 @@ final class HTTP2Connection: TurnEnd {
     func send(_ exchange: Exchange, now: Moment) -> Bool {
         guard let session, session.takesRequests, let stream = session.submit(exchange, authority: engine.authority)
         else {
-            // What the peer has broken ends with this turn; otherwise there are no numbers left for streams.
-            retire(session?.isBroken == true ? .broken : .replaced)
+            // Without a goodbye of the peer's: nghttp2 is about to say one, for the peer has broken the protocol.
+            retire(session?.isUsedUp == true ? .replaced : .broken)
             return false
         }
         exchange.connection = self

@@ -60,6 +60,7 @@ struct HTTP2ConnectionState {
     private var replaceAt = Moment(nanoseconds: .max)
     private var openedAt = Moment(nanoseconds: .min)
     private var lastRead: Moment
+    private var firstUse: Moment?
     private var lastUse: Moment
     private var lastPing: Moment
 
@@ -121,8 +122,8 @@ struct HTTP2ConnectionState {
     /// the time of asking, and costs no timer. That these were given up meanwhile changes nothing; only an answer does.
     func isSilent(at now: Moment) -> Bool { silenceDue.map { $0 <= now } ?? false }
 
-    /// How long it has taken requests for; nil while it takes none.
-    func age(at now: Moment) -> Duration? { isUsable ? now.duration(since: openedAt) : nil }
+    /// How long ago its first request went out; nil where none has, and where it takes no more.
+    func timeInUse(at now: Moment) -> Duration? { isUsable ? firstUse.map { now.duration(since: $0) } : nil }
 
     // MARK: On the way
 
@@ -164,6 +165,7 @@ struct HTTP2ConnectionState {
         inFlight += 1
         unsentBody += body
         streamsEver += 1
+        if firstUse == nil { firstUse = now }
         lastUse = now
         if silentSince == nil { silentSince = now }
         return settingsDeadline == nil && now >= lastRead + configuration.atRiskPingAfter

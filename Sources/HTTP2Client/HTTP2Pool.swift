@@ -67,10 +67,10 @@ package actor HTTP2Pool {
         engine.retire(connection)
     }
 
-    /// Takes connections out of use that were opened less than `age` ago, as ``retire(_:)-swift.method`` does with one: for
-    /// what a connection must not meet so early.
-    package func retire(youngerThan age: Duration) {
-        engine.retire(youngerThan: age)
+    /// Takes connections out of use whose first request went out less than `time` ago: for what a connection must not meet
+    /// so soon after what it has met before. Requests that wait for one fail as not sent, for they are of before as well.
+    package func retire(usedForLessThan time: Duration) {
+        engine.retire(usedForLessThan: time)
     }
 
     /// Has the connection that gave an answer make way for another: at once where there is one, and otherwise as soon as

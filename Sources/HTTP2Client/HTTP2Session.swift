@@ -55,8 +55,8 @@ import CNghttp2
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    /// Whether it hears no more of what the peer says, because that broke the protocol.
-    var isBroken: Bool { unsafe nghttp2_session_want_read(session) == 0 }
+    /// Whether there are no more numbers for streams.
+    var isUsedUp: Bool { unsafe nghttp2_session_get_next_stream_id(session) > UInt32(Int32.max) }
 
     /// Takes bytes from the peer. False when the session is broken beyond repair: nghttp2 then says no goodbye by
     /// itself, and may even go on wanting to read.

@@ -83,12 +83,13 @@ extension PoolEngine {
         replan()
     }
 
-    /// Takes connections out of use that were opened less than `age` ago.
-    func retire(youngerThan age: Duration) {
-        let now = Moment.now
-        for connection in connections where connection.state.age(at: now).map({ $0 < age }) == true {
+    /// Takes connections out of use whose first request went out less than `time` ago, and gives what waits back as not sent.
+    func retire(usedForLessThan time: Duration) {
+        now = .now
+        for connection in connections where connection.state.timeInUse(at: now).map({ $0 < time }) == true {
             connection.retire(.askedByCaller)
         }
+        for line in WaitingLine.allCases { failWaiting(line, .notSent(.neverLeft)) }
         replan()
     }
 

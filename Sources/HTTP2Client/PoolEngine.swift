@@ -315,7 +315,7 @@ import EventLoops
         connections.count { $0.state.isUsable } > configuration.minimumConnections
     }
 
-    private func failWaiting(_ line: WaitingLine, _ failure: HTTP2Failure) {
+    func failWaiting(_ line: WaitingLine, _ failure: HTTP2Failure) {
         while let slot = waiting.first(of: line.rawValue) {
             waiting.remove(slot, from: line.rawValue)
             waitingCount -= 1

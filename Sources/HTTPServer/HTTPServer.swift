@@ -68,8 +68,8 @@ package actor HTTPServer {
 
     /// Closes the listener and lets each connection go once it owes no answer: idle ones at once, others with
     /// `Connection: close` after the answer to the request they are sending or waiting for. A request that is not whole
-    /// half a second later is refused (``HTTPRefusal/shuttingDown``); an answer of which its sender has taken nothing for as
-    /// long is given up, and is none that was cut short.
+    /// half a second later is refused (``HTTPRefusal/shuttingDown``); an answer of which the socket has taken nothing for as
+    /// long, because its sender reads none, is given up, and is none that was cut short.
     ///
     /// - Returns: how many requests had no answer at the deadline; 0 as soon as there are none. They go on until
     ///   ``stop()``. If that came first, how many it cut short.

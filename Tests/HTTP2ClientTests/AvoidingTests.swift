@@ -135,12 +135,12 @@ struct AvoidingTests {
             try await PoolFixture.with(
                 port: peer.port, host: "127.0.0.1", rootFile: authority.rootFile, settings
             ) { fixture in
-                async let late = send(fixture, avoiding: nil, leavingWithin: .milliseconds(200))
-                await fixture.waitUntil { $0.waiting == 1 && $0.open == 1 }
+                async let late = send(fixture, avoiding: nil, leavingWithin: .seconds(1))
+                await fixture.waitUntil { $0.open == 1 }
                 // The loop stands still, as on a machine that is suspended, until the stream is there and the time over.
                 let standStill: @Sendable () -> Void = {
                     mayOpen.withLock { $0 = true }
-                    usleep(400_000)
+                    usleep(1_200_000)
                 }
                 await Task(executorPreference: fixture.loop) { standStill() }.value
                 #expect(await late.map(\.status) == .failure(.notSent(.waitedTooLong)))

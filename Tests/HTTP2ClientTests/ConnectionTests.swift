@@ -159,17 +159,43 @@ struct ConnectionTests: PeerSuite {
         }
     }
 
-    @Test func `connections that are too young for what comes make way for it, older ones go on`() async throws {
+    @Test func `connections that have met something too lately make way for what comes, others go on`() async throws {
         try await with(script: { peer in
             try peer.begin()
             while true { try peer.answer(peer.nextRequest(), status: 200 + peer.number) }
         }) { fixture in
             #expect(await fixture.send().map(\.status) == .success(201))
-            await fixture.pool.retire(youngerThan: .zero)
+            await fixture.pool.retire(usedForLessThan: .zero)
             #expect(await fixture.send().map(\.status) == .success(201))
-            await fixture.pool.retire(youngerThan: .seconds(600))
+            await fixture.pool.retire(usedForLessThan: .seconds(600))
             #expect(await fixture.send().map(\.status) == .success(202))
             #expect(await fixture.pool.snapshot().totals.opened == 2)
+        }
+    }
+
+    @Test func `what waits while connections make way is given back as not sent, and can go anew`() async throws {
+        var settings = HTTP2PoolConfiguration(initialStreamLimit: 1)
+        settings.maximumConnections = 1
+        let mayAnswer = Mutex(false)
+        try await with(
+            settings,
+            script: { peer in
+                try peer.begin([(3, 1)])
+                let stream = try peer.nextRequest()
+                while peer.number == 1, !mayAnswer.withLock({ $0 }) { usleep(1000) }
+                try peer.answer(stream, status: 200 + peer.number)
+                while true { try peer.answer(peer.nextRequest(), status: 200 + peer.number) }
+            }
+        ) { fixture in
+            async let first = fixture.send()
+            await fixture.waitUntil { $0.inFlight == 1 }
+            async let second = fixture.send()
+            await fixture.waitUntil { $0.waiting == 1 }
+            await fixture.pool.retire(usedForLessThan: .seconds(600))
+            #expect(await second.map(\.status) == .failure(.notSent(.neverLeft)))
+            mayAnswer.withLock { $0 = true }
+            #expect(await first.map(\.status) == .success(201))
+            #expect(await fixture.send().map(\.status) == .success(202))
         }
     }
 

@@ -59,8 +59,8 @@ final class ScriptedPool: UpstreamPool {
     }
 
     func retire(_ connection: HTTP2ConnectionID) async { state.withLock { $0.retired.append(connection) } }
-    func retire(youngerThan age: Duration) async {
-        #expect(age == .seconds(20 * 60))
+    func retire(usedForLessThan time: Duration) async {
+        #expect(time == .seconds(20 * 60))
         state.withLock { $0.renewals.append($0.calls.count) }
     }
     func replace(_ connection: HTTP2ConnectionID) async { state.withLock { $0.replaced.append(connection) } }

@@ -50,9 +50,10 @@ struct TokenRenewalTests {
 
     // MARK: Against the simulator, which counts for each connection
 
-    @Test(arguments: [0, 1, 30])
-    func `a renewal costs no push, however young the connection is`(inFlight: Int) async throws {
-        try await withApple { service, time, simulator in
+    /// With one stream at a time all others wait, and those that came before the renewal show the token before.
+    @Test(arguments: [0, 1, 30], [100, 1])
+    func `a renewal costs no push, however young the connection is`(pending: Int, streams: Int) async throws {
+        try await withApple(streams: streams) { service, time, simulator in
             let push: @Sendable (Int) async -> DeliveryOutcome = { phone in
                 let token = String(repeating: "0", count: 60) + String(1000 + phone)
                 simulator.declareLive(token, platform: .ios, environment: .production)
@@ -61,15 +62,16 @@ struct TokenRenewalTests {
                     registeredAt: WallInstant(milliseconds: 0))
                 return await service.deliver(
                     ComposingTests.notification(.dm, nil), to: device,
-                    by: time.clocks.monotonic().advanced(by: .seconds(10)))
+                    by: time.clocks.monotonic().advanced(by: .seconds(2 * 3600)))
             }
             #expect(await push(0) == .accepted)
             // Pushes that show the token before, while the others come with the new one.
+            let inFlight = min(pending, streams)
             if inFlight > 0 {
                 simulator.force(Fault(.proceed, times: inFlight, delay: .milliseconds(300)), on: .apnsProduction)
             }
             let outcomes = await withTaskGroup(of: DeliveryOutcome.self) { group in
-                for phone in 0..<inFlight { group.addTask { await push(phone) } }
+                for phone in 0..<pending { group.addTask { await push(phone) } }
                 while simulator.books()[.apnsProduction].requests < 1 + inFlight {
                     try? await Task.sleep(for: .milliseconds(2))
                 }
@@ -77,7 +79,7 @@ struct TokenRenewalTests {
                 for phone in 100..<150 { group.addTask { await push(phone) } }
                 return await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(outcomes.count == 50 + inFlight && outcomes.allSatisfy { $0 == .accepted }, "\(outcomes)")
+            #expect(outcomes.count == 50 + pending && outcomes.allSatisfy { $0 == .accepted }, "\(outcomes)")
             let books = simulator.books()
             #expect(books.providerTokens == 2)
             #expect(books[.apnsProduction].refusals.isEmpty)
@@ -87,7 +89,7 @@ struct TokenRenewalTests {
 
     /// A service over a real pool and a simulator, with clocks that a test may set forward.
     private func withApple(
-        _ body: @Sendable (APNsService, ShiftedClocks, PushSimulator) async throws -> Void
+        streams: Int, _ body: @Sendable (APNsService, ShiftedClocks, PushSimulator) async throws -> Void
     ) async throws {
         let directory = "/tmp/token-renewal-test-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let simulator = try PushSimulator(configuration: SimulatorConfiguration(directory: directory))
@@ -103,9 +105,12 @@ struct TokenRenewalTests {
         try loop.start()
         let time = ShiftedClocks()
         let log = BreakerLog()
+        var settings = HTTP2PoolConfiguration()
+        settings.maximumStreamsPerConnection = streams
+        if streams == 1 { settings.maximumConnections = 1 }
         let pool = HTTP2Pool(
             on: loop, origin: try #require(Origin(url: simulator.origin(of: .apnsProduction))),
-            trust: trust, configuration: HTTP2PoolConfiguration())
+            trust: trust, configuration: settings)
         let route = APNsService.Route(pool: pool, breaker: ServiceBreaker(.apns, observer: log))
         let service = APNsService(
             topic: simulator.topic,

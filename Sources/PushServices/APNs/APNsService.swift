@@ -87,13 +87,14 @@ package struct APNsService: PushService {
 
     /// Sees to it that no connection is shown this token which may have been shown another a short while ago. Apple words
     /// the time between two tokens for each connection, and refuses the second one where the first came too late
-    /// (TooManyProviderTokenUpdates), however seldom tokens are renewed. Younger connections make way before anything is
-    /// sent, on each loop by its first push after a renewal.
+    /// (TooManyProviderTokenUpdates), however seldom tokens are renewed. Connections that saw their first one later than that
+    /// make way before anything is sent, on each loop by its first push after a renewal; a push that waits to be sent with the
+    /// token before comes back, and goes with this one.
     private func sparingYoungConnections(of token: ProviderToken) async {
         let last = lastToken.number.exchange(token.number, ordering: .relaxed)
         guard last != 0, last != token.number else { return }
         for courier in [production, sandbox] {
-            await courier.pool.retire(youngerThan: ProviderTokenSchedule.leastAge)
+            await courier.pool.retire(usedForLessThan: ProviderTokenSchedule.leastAge)
         }
     }
 }

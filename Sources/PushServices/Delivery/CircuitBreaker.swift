@@ -89,7 +89,7 @@ package struct CircuitBreaker: Sendable {
     private var refusal = BreakerCause.credentials
     private var trip: Trip?
     private var lastProbe = 0
-    /// Whether a push was accepted since the credentials came.
+    /// Whether a push was accepted. Nothing takes that back: other credentials have a breaker of their own.
     private(set) var hasAccepted = false
 
     /// Closed, with nothing against the service.
@@ -199,7 +199,6 @@ package struct CircuitBreaker: Sendable {
 
     /// Somebody has acted: nothing that was held against the service counts any more.
     package mutating func startAnew(at now: MonotonicInstant) -> Change? {
-        hasAccepted = false
         refused = []
         return liveSign(closing: true, at: now)
     }

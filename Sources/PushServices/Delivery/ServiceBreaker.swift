@@ -5,7 +5,7 @@ package import Telemetry
 /// The breaker of one push service, one set of credentials and, for APNs, one environment: what ``CircuitBreaker``
 /// decides, for all loops together.
 ///
-/// While all is well a push costs two looks at atomics here; the lock is taken only once something is amiss.
+/// While all is well a push costs a few looks at atomics here; the lock is taken only once something is amiss.
 package final class ServiceBreaker: Sendable {
     /// Whether a push may go.
     package enum Admission: Sendable {
@@ -29,7 +29,7 @@ package final class ServiceBreaker: Sendable {
     private let observer: any BreakerObserver
     private let state = Mutex(CircuitBreaker())
     private let isCalm = Atomic(true)
-    /// Whether a push was accepted since the credentials came.
+    /// Whether a push was accepted.
     private let isProven = Atomic(false)
     /// When the first push went out that no sign of life has followed.
     private let silentSince = Atomic<Int64>(never)

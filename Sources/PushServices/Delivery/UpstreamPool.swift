@@ -10,8 +10,8 @@ package protocol UpstreamPool: Sendable {
     ) async throws(HTTP2Failure) -> HTTP2Response
     /// Takes no further request to this connection; what is under way on it ends as it may.
     func retire(_ connection: HTTP2ConnectionID) async
-    /// Takes no further request to connections that were opened less than `age` ago.
-    func retire(youngerThan age: Duration) async
+    /// Takes no further request to connections whose first one went out less than `time` ago; what waits is not sent.
+    func retire(usedForLessThan time: Duration) async
     /// Has this connection make way for another, which is there before it goes.
     func replace(_ connection: HTTP2ConnectionID) async
 }
