@@ -71,7 +71,7 @@ package struct APNsService: PushService {
             let current =
                 if withNewCredential, let token { tokens.renew(insteadOf: token) } else { tokens.current() }
             token = current
-            await sparingYoungConnections(of: current)
+            if isRenewed(current) { await retireYoungConnections() }
             return .request(
                 APNsRequest.compose(
                     payload: payload, id: id, topic: topic, to: device.token, as: current))
@@ -85,14 +85,18 @@ package struct APNsService: PushService {
         }
     }
 
+    /// Whether this loop's connections were shown another token before, asked with each attempt.
+    private func isRenewed(_ token: ProviderToken) -> Bool {
+        guard lastToken.number.load(ordering: .relaxed) != token.number else { return false }
+        return lastToken.number.exchange(token.number, ordering: .relaxed) != 0
+    }
+
     /// Sees to it that no connection is shown this token which may have been shown another a short while ago. Apple words
     /// the time between two tokens for each connection, and refuses the second one where the first came too late
     /// (TooManyProviderTokenUpdates), however seldom tokens are renewed. Connections that saw their first one later than that
     /// make way before anything is sent, on each loop by its first push after a renewal; a push that waits to be sent with the
     /// token before comes back, and goes with this one.
-    private func sparingYoungConnections(of token: ProviderToken) async {
-        let last = lastToken.number.exchange(token.number, ordering: .relaxed)
-        guard last != 0, last != token.number else { return }
+    private func retireYoungConnections() async {
         for courier in [production, sandbox] {
             await courier.pool.retire(usedForLessThan: ProviderTokenSchedule.leastAge)
         }
