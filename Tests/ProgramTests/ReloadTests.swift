@@ -27,6 +27,26 @@ struct ReloadTests {
         return record.outputText.split(separator: "\n").last { $0.contains("event=\(event) ") }.map { String($0) } ?? ""
     }
 
+    @Test func `a wrong topic that a reload brings costs no registration, whatever went well before it`() async throws {
+        try await Stage.run { stage in
+            let directory = ScratchDirectory()
+            var dotEnv = stage.settings
+            let relay = try await start(dotEnv, in: directory)
+            var capabilities: [String] = []
+            for _ in 0..<5 { capabilities.append(try await relay.relay.register(SimulatedPhone(.ios))) }
+            for capability in capabilities { #expect(try await relay.relay.push(capability).status == 202) }
+            stage.simulator.force(
+                Fault(.refuse(status: 400, reason: "DeviceTokenNotForTopic")), on: .apnsProduction)
+            dotEnv["APNS_TOPIC"] = "chat.gryt.other"
+            write(dotEnv, in: directory)
+            #expect(await reload(relay).contains("changed=APNS_TOPIC"))
+            for capability in capabilities {
+                #expect(try await relay.relay.push(capability).summary == "502 upstream_failed credentials")
+            }
+            await relay.relay.end()
+        }
+    }
+
     @Test func `a key that Apple refuses is replaced by a good one, and pushes under way end as they may`() async throws
     {
         try await Stage.run { stage in

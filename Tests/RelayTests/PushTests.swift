@@ -254,13 +254,14 @@ struct ForgettingTests {
         #expect(google.asked.count == 2)
     }
 
-    @Test func `what is no token in one of Apple's environments goes on in the other`() async throws {
+    @Test(arguments: [APNsEnvironment.production, .sandbox])
+    func `what is no token in one of Apple's environments goes on in the other`(dead: APNsEnvironment) async throws {
         let apple = ScriptedService(.ios, .accepted, .unregistered(.inferred), .accepted)
         let scene = Scene(ios: apple)
         let other = DeviceToken(unchecked: String(repeating: "cd", count: 32), for: .ios)
-        #expect(await scene.push(try await scene.registered(other)) == .accepted)
-        let right = try await scene.registered(in: .sandbox)
-        let wrong = try await scene.registered()
+        #expect(await scene.push(try await scene.registered(other, in: dead)) == .accepted)
+        let right = try await scene.registered(in: dead == .sandbox ? .production : .sandbox)
+        let wrong = try await scene.registered(in: dead)
         #expect(await scene.push(wrong) == .gone)
         #expect(!scene.store.knows(wrong))
         #expect(await scene.push(right) == .accepted)
